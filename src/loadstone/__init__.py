@@ -16,7 +16,7 @@ _ALIAS = re.compile(r"^(\w+) = (\w+)$", re.MULTILINE)
 
 
 def _homes(stub: str) -> dict[str, tuple[str, str]]:
-    """The module of each public name, and what it is called there."""
+    """The module of each public name, and its name in that module."""
     imported, homes = {}, {}
     for module, names in _IMPORT.findall(stub):
         for original, _, name in (part.partition(" as ") for part in names.split(", ")):
@@ -39,8 +39,8 @@ def __getattr__(name: str) -> object:
 
     if name in FORMER:
         module, _, original = FORMER[name].rpartition(".")
-        where = f"loadstone.{name} is {FORMER[name]} now; the old name goes in the next release."
-        warnings.warn(where, DeprecationWarning, stacklevel=2)
+        message = f"loadstone.{name} is {FORMER[name]} now; the old name goes in the next release."
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
         return FORMER_SIGNATURES.get(name) or getattr(import_module(module), original)
     raise AttributeError(f"module 'loadstone' has no attribute {name!r}")
 

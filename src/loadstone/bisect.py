@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 
 def largest(holds: Callable[[int], bool], low: int, high: int | None = None) -> int:
-    """The largest whole number for which something holds, if it holds for `low` and for all numbers up to some one.
+    """The largest whole number for which `holds` is true, if it is true from `low` to this number and false above.
 
-    high: a number for which it does not hold. If left out, it is found by doubling, and `holds` is asked about numbers
-    up to twice the answer: one that can hold for every number must refuse those that are too large.
+    high: a number for which it is false. If left out, it is found by doubling: `holds` is then called with numbers up
+    to twice the answer, and has to raise an error for those that are too large if it may be true for all.
     """
     if high is None:
         high = max(2 * low, low + 1)

@@ -7,7 +7,7 @@ import time
 
 
 class Deadline:
-    """A clock that starts when it is made, and rings after so many seconds; with None it never does."""
+    """A stopwatch that starts when it is made, with a time limit in seconds; None means no limit."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self.seconds = math.inf if seconds is None else float(seconds)
@@ -15,12 +15,12 @@ class Deadline:
 
     @property
     def taken(self) -> float:
-        """Seconds since the beginning."""
+        """Seconds since the start."""
         return time.perf_counter() - self._began
 
     @property
     def left(self) -> float:
-        """Seconds until the end: infinite if there is none, negative once it has passed."""
+        """Seconds until the limit: infinite if there is none, negative once it has passed."""
         return self.seconds - self.taken
 
     @property
@@ -28,6 +28,5 @@ class Deadline:
         return self.left <= 0
 
     def share(self, share: float, least: float = 1e-3) -> float | None:
-        """This share of the seconds that are left, but some time in any case: what a part of the work may take. None
-        if there is no end."""
+        """The time limit of a part of the work: this share of the seconds left, at least `least`; None for no limit."""
         return None if math.isinf(self.seconds) else max(least, share * self.left)

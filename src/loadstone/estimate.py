@@ -1,4 +1,4 @@
-"""A number that is known from samples, and how well."""
+"""A number estimated from samples, with its standard error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Estimate(NamedTuple):
     """A number, or an array of numbers, from samples.
 
     value: the number.
-    error: its standard error; 0 where there is nothing to tell it from.
+    error: its standard error; 0 where the samples cannot show it.
     """
 
     value: float
@@ -22,8 +22,7 @@ class Estimate(NamedTuple):
 
 
 def deviation(values: ArrayLike) -> float:
-    """The standard deviation of the population that these values are drawn from; 0 for a single value, which shows no
-    scatter."""
+    """The sample standard deviation, with n - 1 in the denominator; 0 for a single value, which shows no scatter."""
     values = np.asarray(values, float)
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 

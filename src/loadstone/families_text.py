@@ -22,8 +22,8 @@ _OLD_NAMES = {"low rank": "rank"}
 class FamilyText:
     """A family's name, and the values of its parameters.
 
-    names: of all its parameters, in order.
-    values: of those that are given.
+    names: the names of all its parameters, in order.
+    values: the values of those that are given.
     """
 
     name: str
@@ -46,7 +46,7 @@ class FamilyText:
 
 
 def family_name(text: Any) -> Any:
-    """The name of the family that a text means; what is no text is returned as it is, to be refused as a name."""
+    """The name in a family's text. What is not a text is returned as it is; it is refused where the name is used."""
     if not isinstance(text, str):
         return text
     name = text.partition(":")[0]
@@ -54,7 +54,7 @@ def family_name(text: Any) -> Any:
 
 
 def family_text(text: str, names_of: Callable[[str], Sequence[str]]) -> FamilyText:
-    """The family that a text means. `names_of` gives the names of a family's parameters, and refuses what is none."""
+    """Parse a family's text. `names_of` gives the names of a family's parameters, and refuses an unknown family."""
     name = family_name(text)
     names = tuple(names_of(name))
     _, _, rest = text.partition(":")
@@ -67,17 +67,17 @@ def family_text(text: str, names_of: Callable[[str], Sequence[str]]) -> FamilyTe
 
 
 def text_of_family(name: str, value: Any) -> FamilyText:
-    """The text of a family that is given as a dataclass, whose fields are its parameters."""
+    """The text of a family given as an instance of a dataclass, whose fields are its parameters."""
     return FamilyText(name, parameter_names(type(value)), changed_parameters(value))
 
 
 def parameter_names(kind: type) -> tuple[str, ...]:
-    """The parameters of a family that is a dataclass."""
+    """The names of the parameters of a family that is a dataclass."""
     return tuple(field.name for field in fields(kind) if field.init)
 
 
 class ToldDimension(NamedTuple):
-    """The statistical dimension that a family tells of itself.
+    """The statistical dimension of a family, as its own code computes it.
 
     family: its text.
     delta: the statistical dimension: that of a subspace, or an upper bound.
@@ -90,9 +90,9 @@ class ToldDimension(NamedTuple):
 
 
 def told_dimension(family: str, d: int, directions: int) -> ToldDimension | None:
-    """What a family that theory has no formula for tells of itself (memories/families.py); None if there is none.
+    """The dimension of a family that theory has no formula for (memories/families.py); None for an unknown family.
 
-    Imported by name, and only when it is asked for: theory rests on no memory, and answers without loading JAX.
+    The import is by name and late, so that theory depends on no memory and answers without loading JAX.
     """
-    told: ToldDimension | None = import_module("loadstone.memories.families").told_dimension(family, d, directions)
-    return told
+    known: ToldDimension | None = import_module("loadstone.memories.families").told_dimension(family, d, directions)
+    return known

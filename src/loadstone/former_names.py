@@ -1,6 +1,6 @@
-"""Names that stood at the top of the package in version 0.1 and 0.2: where each is now.
+"""Names that were at the top of the package in versions 0.1 and 0.2, and where each is now.
 
-They work for one release more, and say where they went (`loadstone.__getattr__`). `loadstone.load` opens a file now;
+They work for one more release, with a warning (`loadstone.__getattr__`). `loadstone.load` opens a file now;
 the load p log p / d^2 is `loadstone.theory.load.load`.
 """
 
@@ -91,5 +91,5 @@ def instance_capacity(
     return exact_capacity(Instance(stream, p, kind=kind, answers=answers, frequencies=frequencies), **options)
 
 
-#: Functions that take other arguments now, as they were.
+#: Functions whose arguments have changed, with their former ones.
 FORMER_SIGNATURES: dict[str, Callable[..., Any]] = {"instance_capacity": instance_capacity}

@@ -23,8 +23,8 @@ MOST_ANSWERS = 2**31 - 1
 
 
 def check_answers(answers: object, frequencies: object) -> tuple[int | None, Frequencies]:
-    """Both in plain form ('zipf:1.0' as 'zipf:1', a list as a tuple), or a refusal. Without answers every input has a
-    target of its own, and there are no frequencies to choose."""
+    """Both in canonical form ('zipf:1.0' as 'zipf:1', a list as a tuple), or a refusal. Without answers every input
+    has a target of its own, and there are no frequencies to choose."""
     if answers is None:
         if not isinstance(frequencies, str) or frequencies != "uniform":
             raise refuse("frequencies", frequencies, "uniform unless a number of answers is given")
@@ -36,7 +36,7 @@ def check_answers(answers: object, frequencies: object) -> tuple[int | None, Fre
 
 
 def shares_of(answers: int, frequencies: Frequencies) -> np.ndarray:
-    """The share of the facts that has each answer, of checked frequencies."""
+    """For each answer, the share of the facts that have it, from checked frequencies."""
     if isinstance(frequencies, str):
         _, _, exponent = frequencies.partition(":")
         weights = np.arange(1.0, answers + 1) ** -float(exponent or 0)
@@ -72,7 +72,7 @@ def _word(text: str) -> str:
 
 def _numbers(values: object, answers: int) -> tuple[float, ...]:
     numbers = tuple(values) if isinstance(values, Sequence | np.ndarray) else ()
-    if not numbers or any(isinstance(one, bool) or not isinstance(one, int | float | np.number) for one in numbers):
+    if not numbers or any(isinstance(n, bool) or not isinstance(n, int | float | np.number) for n in numbers):
         raise refuse("frequencies", values, _ALLOWED)
     if len(numbers) != answers:
         raise ValueError(f"frequencies has {len(numbers)} numbers, but must have {answers}, one for each answer.")

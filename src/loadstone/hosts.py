@@ -1,4 +1,4 @@
-"""Several processes, on one machine or on many, that work on one problem: each has some of its devices.
+"""Several processes, on one machine or on many, that work on one problem: each has some of the devices.
 
 All of them run the same program and must take the same steps. What depends on a clock is decided by the first process.
 """
@@ -37,12 +37,12 @@ def join(coordinator: str, processes: int | None = None, process: int | None = N
 
 
 def is_first() -> bool:
-    """Whether this process speaks and writes for all."""
+    """Whether this is the first process, which prints and writes files for all."""
     return jax.process_index() == 0
 
 
 def agreed(number: int) -> int:
-    """The number that the first process has."""
+    """The value of `number` in the first process, the same in all of them."""
     if jax.process_count() == 1:
         return number
     from jax.experimental.multihost_utils import broadcast_one_to_all  # takes a while to import

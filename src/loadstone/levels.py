@@ -1,4 +1,4 @@
-"""Numbers of few bits: 2^b levels at equal distances, half of them negative, and what they do to a normal number."""
+"""Rounding to b bits: 2^b equally spaced levels, half of them negative, and the error for a normal number."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def half_levels(bits: int) -> int:
 
 @cache
 def step_of(bits: int) -> float:
-    """The distance of levels that changes a normal number of unit variance least, in the mean square."""
+    """The spacing of the levels with the least mean squared error for a normal number of unit variance."""
     half = half_levels(bits)
-    # The largest level of many is beyond four deviations, of few about one: the step lies in between.
+    # The largest of many levels is beyond four deviations, that of few is about one: the step lies in between.
     bounds = np.log(0.5 / half), np.log(16 / half)
     change = lambda log_step: _change(half, float(np.exp(log_step)))  # noqa: E731
     return float(np.exp(minimize_scalar(change, bounds=bounds, method="bounded", options={"xatol": 1e-9}).x))
@@ -30,12 +30,12 @@ def step_of(bits: int) -> float:
 
 @cache
 def change_of(bits: int) -> float:
-    """The mean squared change of a normal number of unit variance that is rounded with that distance."""
+    """The mean squared error of a normal number of unit variance that is rounded with that spacing."""
     return _change(half_levels(bits), step_of(bits))
 
 
 def _change(half: int, step: float) -> float:
-    """Twice the integral over x > 0 of (x - level)^2, from the moments of a normal number on each interval."""
+    """The mean squared error: twice that of x > 0, from the moments of a normal number on each interval."""
     edges = np.append(np.arange(half) * step, np.inf)
     density = np.exp(-(edges**2) / 2) / np.sqrt(2 * np.pi)
     times = np.append(edges[:-1], 0) * density  # at infinity it is zero

@@ -1,6 +1,6 @@
 """The load p log p / d^2 (natural logarithm), by which the sizes of problems are compared, and its inverse in p.
 
-A definition, and no theory: grids of runs are given in loads too. Arguments are checked by those who call.
+A definition, not theory: grids of runs are given in loads too. Callers check the arguments.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def load_of(p: ArrayLike, d: ArrayLike) -> np.ndarray:
 
 
 def associations_of(load: ArrayLike, d: ArrayLike) -> np.ndarray:
-    """The real p with p log p = load d^2: p = exp(W(load d^2)), W being Lambert's function. At load 0 it is 1."""
+    """The real p with p log p = load d^2: p = exp(W(load d^2)), where W is Lambert's function. At load 0 it is 1."""
     return np.exp(lambertw(load * np.square(d)).real)
 
 

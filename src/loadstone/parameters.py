@@ -24,16 +24,16 @@ def made_from_text(what: str, text: str, known: Mapping[str, type]) -> Any:
 
 
 def values_in(what: str, text: str, names: Sequence[str]) -> dict[str, object]:
-    """The parameters that a text gives, by name: in order those that are given without one."""
+    """A text's parameters by name; those that are given without a name are taken in order."""
     name, _, rest = text.partition(":")
-    chosen: dict[str, object] = {}
+    values: dict[str, object] = {}
     for index, part in enumerate(rest.split(",") if rest else []):
         key, equals, value = part.rpartition("=")
         if not equals and index >= len(names):
             have = f"at most {len(names)} parameters ({', '.join(names)})" if names else "no parameters"
             raise refuse(what, text, f"{name} with {have}")
-        chosen[key.strip() if equals else names[index]] = value_of(value.strip())
-    return chosen
+        values[key.strip() if equals else names[index]] = value_of(value.strip())
+    return values
 
 
 def named(what: str, name: str, known: Mapping[str, type]) -> type:
@@ -47,14 +47,14 @@ def named(what: str, name: str, known: Mapping[str, type]) -> type:
 
 def made(what: str, name: str, kind: type, parameters: Mapping[str, object]) -> Any:
     """An instance of `kind` with these parameters; unknown and missing parameters are refused."""
-    there = {field.name: field for field in fields(kind) if field.init}
+    known = {field.name: field for field in fields(kind) if field.init}
     for parameter in parameters:
-        if parameter not in there:
-            have = f"a parameter of {name} ({', '.join(there)})" if there else f"left out: {name} has no parameters"
+        if parameter not in known:
+            have = f"a parameter of {name} ({', '.join(known)})" if known else f"left out: {name} has no parameters"
             raise refuse(f"{what} parameter", parameter, have)
     missing = [
         field.name
-        for field in there.values()
+        for field in known.values()
         if field.default is MISSING and field.default_factory is MISSING and field.name not in parameters
     ]
     if missing:
@@ -72,13 +72,13 @@ def changed_parameters(value: Any) -> dict[str, object]:
 
 
 def text_of(name: str, value: Any) -> str:
-    """The text of a value, always the same: its name, and the parameters that differ from their defaults."""
+    """The canonical text of a value: its name, and the parameters that differ from their defaults."""
     parameters = ",".join(f"{key}={parameter}" for key, parameter in changed_parameters(value).items())
     return f"{name}:{parameters}" if parameters else name
 
 
 def value_of(text: str) -> object:
-    """The number or the truth value that a text says, or the text itself."""
+    """The number or the truth value that a text spells, or the text itself."""
     for kind in (int, float):
         try:
             return kind(text)

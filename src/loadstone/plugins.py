@@ -1,5 +1,5 @@
-"""Whether JAX was installed for an NVIDIA GPU. It is not imported to find out: that takes a second, and would reserve
-most of a GPU's memory."""
+"""Whether JAX was installed for an NVIDIA GPU, without importing it: that takes a second and reserves most of a GPU's
+memory."""
 
 from __future__ import annotations
 

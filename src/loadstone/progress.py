@@ -1,13 +1,13 @@
-"""How long work tells how far it is."""
+"""How long computations report their progress."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-#: Called now and then with how much has been done (passes, facts, sizes: whatever the work counts), and how it stands,
-#: in words for the person who waits.
+#: Called now and then with how much is done (in passes, facts, sizes: whatever is counted) and a line of text for the
+#: user.
 Progress = Callable[[int, str], None]
 
 
 def silent(done: int, words: str) -> None:
-    """Tells nobody."""
+    """Report nothing."""

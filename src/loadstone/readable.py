@@ -7,7 +7,7 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any
 
-#: So many items of a list are shown.
+#: At most this many items of a list are shown.
 _SHOWN = 3
 
 
@@ -18,28 +18,28 @@ def readable(value: Any) -> str:
 
 
 def _in_words(value: Any, names: Iterable[str]) -> str:
-    words = [f"{name}={_word(held)}" for name in names if _says_something(held := getattr(value, name))]
+    words = [f"{name}={_word(content)}" for name in names if not _is_empty(content := getattr(value, name))]
     return f"{type(value).__name__}({', '.join(words)})"
 
 
-def _says_something(held: Any) -> bool:
-    return held is not None and not (isinstance(held, (str, tuple, list, Mapping)) and not held)
+def _is_empty(content: Any) -> bool:
+    return content is None or (isinstance(content, (str, tuple, list, Mapping)) and not content)
 
 
-def _word(held: Any) -> str:
-    if hasattr(held, "dtype") and hasattr(held, "shape"):
-        return f"{held.dtype}{list(held.shape)}" if held.shape else f"{held}"
-    if isinstance(held, Enum):
-        return repr(held.value)
-    if isinstance(held, float):
-        return f"{held:.4g}"
-    if isinstance(held, tuple) and hasattr(held, "_fields"):
-        return _in_words(held, held._fields)
-    if isinstance(held, (tuple, list)):
-        shown = [_word(item) for item in held[:_SHOWN]]
-        if len(held) > _SHOWN:
-            shown.append(f"... {len(held)} in all")
+def _word(content: Any) -> str:
+    if hasattr(content, "dtype") and hasattr(content, "shape"):
+        return f"{content.dtype}{list(content.shape)}" if content.shape else f"{content}"
+    if isinstance(content, Enum):
+        return repr(content.value)
+    if isinstance(content, float):
+        return f"{content:.4g}"
+    if isinstance(content, tuple) and hasattr(content, "_fields"):
+        return _in_words(content, content._fields)
+    if isinstance(content, (tuple, list)):
+        shown = [_word(item) for item in content[:_SHOWN]]
+        if len(content) > _SHOWN:
+            shown.append(f"... {len(content)} in all")
         return f"[{', '.join(shown)}]"
-    if isinstance(held, Mapping):
-        return f"{{{', '.join(f'{key}: {_word(item)}' for key, item in list(held.items())[:_SHOWN])}}}"
-    return repr(held)
+    if isinstance(content, Mapping):
+        return f"{{{', '.join(f'{key}: {_word(item)}' for key, item in list(content.items())[:_SHOWN])}}}"
+    return repr(content)

@@ -34,8 +34,8 @@ def all_threads(d: int, xp: ModuleType) -> AbstractContextManager:
 
 @contextmanager
 def shared_out() -> Iterator[Callable[..., Iterable[Any]]]:
-    """A `map` that shares calls out to all processors, each with its products on one thread. On a busy machine that
-    takes far less time than products on several threads, which wait for each other."""
+    """Yield a `map` that distributes calls over all processors, each with its products on one thread. On a busy machine
+    that takes far less time than products on several threads, which wait for each other."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     with one_thread():
         if processors == 1:
@@ -46,7 +46,7 @@ def shared_out() -> Iterator[Callable[..., Iterable[Any]]]:
 
 
 class _Blas:
-    """The libraries behind NumPy's products, and how many searches ask for one thread or for all."""
+    """The libraries behind NumPy's products, and how many computations ask for one thread or for all."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -86,7 +86,7 @@ class _Blas:
     @staticmethod
     def _let_go() -> None:
         """Allow any thread to change the number next. In recent versions of threadpoolctl only the thread that changed
-        it first can, but the search that ends last and restores it may be in another thread."""
+        it first can, but the computation that ends last and restores it may be in another thread."""
         import threadpoolctl
 
         clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)

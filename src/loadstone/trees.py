@@ -14,12 +14,12 @@ from loadstone.readable import readable
 
 Node = TypeVar("Node", bound=type)
 
-#: Classes whose structures differ from those of all others.
+#: Classes whose tree structures JAX cannot mistake for those of another class.
 _told_apart: WeakSet[type] = WeakSet()
 
 
 def tree(data: Sequence[str], meta: Sequence[str] = ()) -> Callable[[Node], Node]:
-    """Registers a dataclass as a pytree.
+    """A decorator that registers a dataclass as a pytree.
 
     `jax.tree_util.register_dataclass` would do, but for one thing: in jaxlib 0.10.2 the structures of two such classes
     are equal whenever they have equally many fields and equal meta data, whatever the classes are. Their hashes differ,
@@ -27,7 +27,7 @@ def tree(data: Sequence[str], meta: Sequence[str] = ()) -> Callable[[Node], Node
     and returned, as one of another.
 
     data: fields that hold arrays, or other pytrees.
-    meta: fields that programs are compiled for; they have to be hashable.
+    meta: static fields, for whose values programs are compiled; they have to be hashable.
     """
     arrays, constants = tuple(data), tuple(meta)
 
@@ -47,7 +47,7 @@ def tree(data: Sequence[str], meta: Sequence[str] = ()) -> Callable[[Node], Node
             return node(**dict(zip(arrays, children)), **dict(zip(constants, constant)))
 
         register_pytree_with_keys(node, flatten_with_keys, unflatten, flatten)
-        if node.__dict__["__dataclass_params__"].repr:  # the one of dataclasses prints every number
+        if node.__dict__["__dataclass_params__"].repr:  # that of dataclasses prints every number
             node.__repr__ = readable  # type: ignore[method-assign, assignment]
         return told_apart(node)
 
@@ -55,18 +55,18 @@ def tree(data: Sequence[str], meta: Sequence[str] = ()) -> Callable[[Node], Node
 
 
 def told_apart(node: Node) -> Node:
-    """Says of a class that its structures differ from those of all others."""
+    """Mark a class whose tree structures JAX cannot mistake for those of another class."""
     _told_apart.add(node)
     return node
 
 
 def is_told_apart(kind: type) -> bool:
-    """Whether JAX cannot take structures of this class for those of another."""
+    """Whether a class is marked by `told_apart`."""
     return kind in _told_apart
 
 
 def parameters(value: object) -> str:
-    """What programs are compiled for, of a value of a registered class, in words; empty if there is nothing."""
+    """The static fields of a value of a registered class, as text; empty if there are none."""
     _, constants = default_registry.flatten_one_level(value) or ((), None)
     return "" if constants is None or constants == () else str(constants)
 
@@ -74,6 +74,6 @@ def parameters(value: object) -> str:
 def _check_fields(node: type, data: tuple[str, ...], meta: tuple[str, ...]) -> None:
     if not is_dataclass(node):
         raise refuse("node", node.__name__, "a dataclass")
-    there, named = [field.name for field in fields(node) if field.init], [*data, *meta]
-    if sorted(there) != sorted(named):
-        raise refuse("data and meta", named, f"all fields of {node.__name__}, each once ({', '.join(there)})")
+    present, named = [field.name for field in fields(node) if field.init], [*data, *meta]
+    if sorted(present) != sorted(named):
+        raise refuse("data and meta", named, f"all fields of {node.__name__}, each once ({', '.join(present)})")

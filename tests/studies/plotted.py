@@ -32,7 +32,7 @@ SWEEPS = {
     "hebbian": ("paper",),
 }
 #: Of a comparison: what it is about, and its numbers.
-_COMPARED = ("predicted", "measured", "error", "freedom")
+_COMPARED = ("predicted", "measured", "error", "dof")
 
 
 def plotted(name: str) -> dict:

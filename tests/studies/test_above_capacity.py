@@ -38,7 +38,7 @@ def test_loss_and_accuracy_are_compared_with_the_minimiser():
     loss, accuracy = compared(rows())
     assert (loss.predicted, accuracy.predicted) == (law.loss, law.accuracy)
     assert loss.measured == 2.0 and accuracy.measured == pytest.approx(0.7)
-    assert loss.freedom == accuracy.freedom == 2 and loss.note and accuracy.note
+    assert loss.dof == accuracy.dof == 2 and loss.note and accuracy.note
     assert loss.what == f"loss, original, d = {D}, load {load(P, D):.2f}"
     # The error of a mean of three with deviation 1 (0.1), and that of the prediction, which comes from samples too.
     assert law.loss_error > 0 and law.accuracy_error > 0

@@ -18,7 +18,7 @@ def test_hebbian_accuracy_has_the_error_of_a_binomial_number():
     q = finite_accuracy(p, d)
     rows = [row(d=d, p=p, seed=seed, solver="hebbian", accuracy=count / p) for seed, count in enumerate(recalled)]
     (one,) = compare_hebbian_accuracy(load_curves(rows + [row(d=d, p=p, accuracy=0.0)], "accuracy"))
-    assert one.predicted == q and one.measured == pytest.approx(66 / 120) and one.freedom == np.inf
+    assert one.predicted == q and one.measured == pytest.approx(66 / 120) and one.dof == np.inf
     assert one.error == pytest.approx((q * (1 - q) / 120) ** 0.5)
     assert one.what == f"Hebbian accuracy, d = 10, load {load(p, d):.2f}"
 

@@ -67,7 +67,7 @@ def test_curves_of_the_minimiser():
     assert len(found) == 2 * 2  # loss and accuracy at two sizes
     for one in found:
         # Six seeds: Student's law with five degrees of freedom reaches this far as often as a normal one reaches 4.
-        assert one.freedom == 5 and abs(one.deviations) < 12.3
+        assert one.dof == 5 and abs(one.deviations) < 12.3
         assert one.measured == pytest.approx(one.predicted, rel=0.12)
 
 

@@ -47,4 +47,4 @@ def test_bits_of_all_three_ways():
     assert best["facts_per_parameter"] == pytest.approx(16 / 144) and best["bits_per_bit"] == pytest.approx(64 / 288)
     assert best["error"] == pytest.approx(2 / np.sqrt(3)) and best["stored"] < best["bound"]
     (only,) = compare(points(given))
-    assert only.predicted == best["noise"] and only.freedom == 2
+    assert only.predicted == best["noise"] and only.dof == 2

@@ -39,7 +39,7 @@ def test_a_number_on_the_bound_is_rarely_called_either_and_one_beyond_is_seen_as
         found = random.normal(true, 1, draws)
         return [BoundComparison("x", 0.0, one, error, freedom).verdict for one, error in zip(found, scatter)]
 
-    on_bound, beyond = verdicts(0.0), verdicts(-BoundComparison("x", 0.0, 0.0, 1.0, freedom).detectable)
+    on_bound, beyond = verdicts(0.0), verdicts(-BoundComparison("x", 0.0, 0.0, 1.0, freedom).min_detectable)
     expected = (CHANCE, on_bound.count(HOLDS)), (CHANCE, on_bound.count(FAILS)), (POWER, beyond.count(HOLDS))
     for share, count in expected:
         assert abs(count / draws - share) < 4 * math.sqrt(share * (1 - share) / draws)
@@ -49,13 +49,13 @@ def test_a_trend_is_the_exponent_of_a_power_law():
     sizes = np.array([10, 20, 40, 80])
     values = 3 * sizes**-0.5
     one = trend("falls", sizes, values, 0.01 * values, side=BELOW)
-    assert one.measured == pytest.approx(-0.5) and one.verdict == HOLDS and one.freedom == math.inf
+    assert one.measured == pytest.approx(-0.5) and one.verdict == HOLDS and one.dof == math.inf
     x = np.log(sizes) - np.log(sizes).mean()
     assert one.error == pytest.approx(0.01 / np.sqrt((x**2).sum()))
     assert trend("rises", sizes, values, 0.01 * values, side=ABOVE).verdict == FAILS
     # A number that first falls and then rises is no power law: what it does as a whole is known worse.
     bent = trend("bent", sizes, np.array([1, 0.7, 0.7, 0.9]), np.full(4, 0.01), side=BELOW)
-    assert bent.verdict == OPEN and bent.freedom == 2 and bent.error > 5 * one.error
+    assert bent.verdict == OPEN and bent.dof == 2 and bent.error > 5 * one.error
     assert trend("few", sizes[:2], values[:2], values[:2]) is None
     assert trend("signs", sizes, -values, values) is None
 
@@ -70,7 +70,7 @@ def test_errors_of_trends_are_those_of_repeated_measurements():
     assert slopes.std() == pytest.approx(plain, rel=4 / math.sqrt(3000))
     assert abs(slopes.mean() + 0.3) < 4 * plain / math.sqrt(1500)
     # Few are called bent by chance: as many as the level says.
-    bent = sum(one.freedom < math.inf for one in found)
+    bent = sum(one.dof < math.inf for one in found)
     assert abs(bent / 1500 - CHANCE) < 4 * math.sqrt(CHANCE / 1500)
 
 

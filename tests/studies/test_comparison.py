@@ -44,7 +44,7 @@ def test_what_would_have_been_seen_is_seen_in_four_cases_of_five(freedom, level)
     one = Comparison("x", 1.0, 1.0, 0.3, freedom, level=level)
     random = np.random.default_rng(0)
     samples = 40000
-    measured = one.detectable / one.error + random.standard_normal(samples)
+    measured = one.min_detectable / one.error + random.standard_normal(samples)
     scatter = 1.0 if math.isinf(freedom) else np.sqrt(random.chisquare(freedom, samples) / freedom)
     law = norm() if math.isinf(freedom) else t(freedom)
     seen = np.mean(2 * law.sf(np.abs(measured / scatter)) < level)

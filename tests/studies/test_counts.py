@@ -29,7 +29,7 @@ def test_what_would_have_been_seen_is_seen_in_four_cases_of_five(share, cases):
     """By summing over all counts that are called different."""
     counts = np.arange(cases + 1)
     called = np.array([count_comparison("x", share, int(k), cases).p_value < CHANCE for k in counts])
-    detectable = count_comparison("x", share, round(share * cases), cases).detectable
+    detectable = count_comparison("x", share, round(share * cases), cases).min_detectable
     powers, nearer = (
         [
             float(binom.pmf(counts, cases, truth)[called].sum())
@@ -48,7 +48,7 @@ def test_a_side_on_which_nothing_can_be_seen():
     assert 2 * 0.9**20 > CHANCE
     high, low = count_comparison("x", 0.9, 18, 20), count_comparison("x", 0.05, 1, 20)
     # What can be seen lies on the other side, where shares differ by more.
-    assert high.detectable > 1 - 0.9 and low.detectable > 0.05
+    assert high.min_detectable > 1 - 0.9 and low.min_detectable > 0.05
 
 
 def test_rare_failures_are_judged_by_their_count():
@@ -58,7 +58,7 @@ def test_rare_failures_are_judged_by_their_count():
     two_expected = count_comparison("x", 0.998, 994, 1000)  # six failures where two are expected
     assert two_expected.verdict == Judgement.AGREES and two_expected.deviations < -2.6
     assert count_comparison("x", 0.5, 5, 10).verdict == Judgement.CANNOT_TELL
-    assert count_comparison("x", 0.5, 1, 1).detectable == 0.5  # nothing can be seen
+    assert count_comparison("x", 0.5, 1, 1).min_detectable == 0.5  # nothing can be seen
 
 
 def test_fair_counts_are_rarely_called_different():

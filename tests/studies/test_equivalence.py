@@ -25,7 +25,7 @@ def test_the_two_problems_are_compared_seed_by_seed():
     (one,) = compared(rows)
     # Means of 0.6 with variance 0.01 from three seeds, and of 0.7 with variance 0.02 from two.
     assert one.predicted == 0 and one.measured == pytest.approx(0.1)
-    assert one.error == pytest.approx((0.01 / 3 + 0.02 / 2) ** 0.5) and one.freedom == 3
+    assert one.error == pytest.approx((0.01 / 3 + 0.02 / 2) ** 0.5) and one.dof == 3
     assert one.what == "accuracy over all loads, decoupled - original, d = 10"
 
 

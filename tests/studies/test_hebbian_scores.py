@@ -26,7 +26,7 @@ def test_moments_on_the_diagonal_are_set_beside_the_exact_ones():
     # All scores of three streams are taken as independent and normal.
     assert mean.error == pytest.approx(spread / (3 * P) ** 0.5)
     assert deviation.error == pytest.approx(spread / (2 * 3 * P) ** 0.5)
-    assert mean.what == f"mean on the diagonal, d = {D}, load {load(P, D):.3f}" and mean.freedom == np.inf
+    assert mean.what == f"mean on the diagonal, d = {D}, load {load(P, D):.3f}" and mean.dof == np.inf
     assert [one.measured for one in of_the_next] == [7.0, 0.0]
 
 

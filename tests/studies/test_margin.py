@@ -39,7 +39,7 @@ def test_comparisons_say_what_was_compared():
     rows = [row(1.0, recalled=(1.0, 0.4)), row(1.2, 1, recalled=(0.9, 0.6))]
     margin, recall = compare(points(rows))
     (point,) = points(rows).margins
-    assert margin.measured == pytest.approx(1.1) and margin.predicted == point["predicted"] and margin.freedom == 1
+    assert margin.measured == pytest.approx(1.1) and margin.predicted == point["predicted"] and margin.dof == 1
     assert margin.error == pytest.approx(math.hypot(0.1, point["predicted_error"])) and margin.note == ""
     assert "noise 0.5" in recall.what and (recall.measured, recall.predicted) == (pytest.approx(0.5), 0.45)
     assert compare(points(rows[:1])) == []

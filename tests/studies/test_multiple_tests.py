@@ -11,8 +11,8 @@ from loadstone.studies.kit.comparison import CHANCE, Comparison, Judgement
 from loadstone.studies.kit.multiple_tests import corrected, family_tests
 
 
-def of(deviations, family="kind", streams="", freedom=math.inf):
-    return Comparison(f"x{deviations}{streams}", 100.0, 100.0 + deviations, 1.0, freedom, "", family, streams)
+def of(deviations, family="kind", streams="", dof=math.inf):
+    return Comparison(f"x{deviations}{streams}", 100.0, 100.0 + deviations, 1.0, dof, "", family, streams)
 
 
 def levels_by_hand(chances):
@@ -82,7 +82,7 @@ def test_comparisons_on_the_same_streams_count_as_one():
 
 
 def test_few_degrees_of_freedom_weigh_less():
-    normal, few = (family_tests([of(4.0, streams=s, freedom=f) for s in "ab"])[0] for f in (math.inf, 2))
+    normal, few = (family_tests([of(4.0, streams=s, dof=f) for s in "ab"])[0] for f in (math.inf, 2))
     assert normal.pooled_chance < 1e-7 < 1e-3 < few.pooled_chance
 
 

@@ -34,9 +34,9 @@ def test_comparisons_come_back_as_they_were():
     assert read == made()
     assert by_figure(read) == {"capacity": [GOOD, FREE, COUNT, BOUND]}
     assert [one["detectable"] for one in read["comparisons"]] == pytest.approx(
-        [one.detectable for one in (GOOD, FREE, COUNT, BOUND)], rel=1e-5
+        [one.min_detectable for one in (GOOD, FREE, COUNT, BOUND)], rel=1e-5
     )
-    assert by_figure(read)["capacity"][0].freedom == math.inf
+    assert by_figure(read)["capacity"][0].dof == math.inf
     assert read["figures"][0]["remarks"] == ["1.5 remarks."] and read["families"][0]["family"] == "kind"
 
 

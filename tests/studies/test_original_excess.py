@@ -67,7 +67,7 @@ def test_each_law_is_recognised():
         fits = {fit.law: fit for fit in fitted_laws(falling(shape, np.full(6, 1e-4)))}
         assert fits[law].c == pytest.approx(0.1) and fits[law].chi_square < 1e-6 and fits[law].deviations < 1e-3
         assert all(fit.chi_square > 20 for name, fit in fits.items() if name != law)
-        assert [fit.freedom for fit in fits.values()] == [5, 5, 4]
+        assert [fit.dof for fit in fits.values()] == [5, 5, 4]
     assert fits["c d^-x"].x == pytest.approx(0.6)
 
 
@@ -102,5 +102,5 @@ def test_comparisons_of_three_streams():
     assert decoupled.error == pytest.approx(scatter / math.sqrt(3))
     assert original.predicted == 0 and original.measured == pytest.approx(100 * (122 / 3 / mean - 1))
     assert original.error == pytest.approx(100 * decoupled.error / mean)
-    assert original.percent == 1 and original.freedom == decoupled.freedom == math.inf
+    assert original.percent == 1 and original.dof == decoupled.dof == math.inf
     assert compare(points(rows[:1])) == []

@@ -51,7 +51,7 @@ def test_lengths_are_taken_into_account_where_they_differ(few_samples):
     assert len(compared_by_name) == 8  # three sizes of both laws, and two ends
     end = compared_by_name["excess of the free entropy over the functional at 1/d = 0, decoupled, 0.5 of the capacity"]
     assert end.percent == 1 and abs(end.measured - 6) < 4 * end.error
-    assert end.freedom == 3 * (12 - 1)  # each size has one mean of its twelve streams
+    assert end.dof == 3 * (12 - 1)  # each size has one mean of its twelve streams
     words = remarks(lengths)
     assert len(words) == 2 and "of which lengths explain" in words[0] and "lengths explain" not in words[1]
 

@@ -70,6 +70,6 @@ def test_what_the_docs_say_of_the_shipped_overlaps():
         assert f"| {share:g} | {cells[0]} | {cells[1]} |" in table
     for one in comparisons[-4:]:
         assert f"{one.measured:.2f}({one.error:.2f})" in text, one.what
-    detectable = [one.detectable for one in comparisons if one.what.startswith("skewness")]
+    detectable = [one.min_detectable for one in comparisons if one.what.startswith("skewness")]
     assert f"{max(detectable):.2f}" in text
     assert len(shapes) == 4

@@ -52,7 +52,7 @@ def test_comparisons_say_what_was_compared():
     rows[0] |= {"p_c": 42}
     rows.append(row(None, 9, answers=30, problem="original", frequencies="balanced"))
     (found,) = compare_proved_facts(proved_facts(rows))
-    assert found.measured == 40 and found.error == pytest.approx(1) and found.freedom == 2
+    assert found.measured == 40 and found.error == pytest.approx(1) and found.dof == 2
     assert found.predicted == expected_capacity("full", 12, 30, False)
     for words in ("original", "d = 12", "full memories", "answers: 30", "balanced targets", "3 streams"):
         assert words in found.what

@@ -25,7 +25,7 @@ def test_proved_scores_are_compared_stream_by_stream():
     undecided = {"problem": "decoupled", "d": D, "p_c": None}
     mean, deviation, scatter = compare_proved_scores(proved_scores([*rows, undecided]))
     assert mean.predicted == float(target_mean(37)) and deviation.predicted == float(target_deviation(37))
-    assert mean.measured - mean.predicted == pytest.approx(0.3) and mean.freedom == deviation.freedom == 2
+    assert mean.measured - mean.predicted == pytest.approx(0.3) and mean.dof == deviation.dof == 2
     assert deviation.measured == pytest.approx(deviation.predicted)
     # Variances of 0.07 and 0.0009, of three streams each.
     assert mean.error == pytest.approx((0.07 / 3) ** 0.5) and deviation.error == pytest.approx((0.0009 / 3) ** 0.5)

@@ -320,7 +320,7 @@ def test_one_seed_is_compared_only_where_no_scatter_is_needed(name, rows):
         counts.append(len(found))
         assert len({one.what for one in found}) == len(found)
         # A number that is known to no error at all, or to any, could be compared with nothing.
-        assert all(0 < one.error < math.inf and one.freedom > 0 and math.isfinite(one.deviations) for one in found)
+        assert all(0 < one.error < math.inf and one.dof > 0 and math.isfinite(one.deviations) for one in found)
         # JSON knows neither NaN nor infinities.
         json.dumps([one.as_row() for one in found], allow_nan=False)
     assert counts == [CASES[name].with_one_seed, CASES[name].with_all]

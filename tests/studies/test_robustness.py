@@ -31,7 +31,7 @@ def test_means_over_streams_and_their_prediction(few_samples):
     # All of them bear less noise than little.
     assert typical["noisy_predicted"][1] < typical["noisy_predicted"][0] < centre["noisy_predicted"][0]
     found = compared("robustness", rows())
-    assert len(found) == 6 and {one.freedom for one in found} == {2}
+    assert len(found) == 6 and {one.dof for one in found} == {2}
     assert compared("robustness", rows()[:1]) == []  # one stream tells no error
 
 

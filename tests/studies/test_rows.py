@@ -1,8 +1,6 @@
 """Records as rows, and how rows are put together."""
 
-import pytest
-
-from loadstone.studies.kit.rows import deviation, grouped, row_of
+from loadstone.studies.kit.rows import grouped, row_of
 
 
 def test_the_spec_wins_over_a_result_that_says_otherwise():
@@ -23,9 +21,3 @@ def test_groups_come_in_the_order_of_their_values_and_rows_in_their_own():
     assert grouped(rows, "d", "p") == [((2, 4), [rows[3]]), ((2, 9), [rows[1]]), ((3, 1), [rows[0], rows[2]])]
     assert grouped(rows, "d") == [((2,), [rows[1], rows[3]]), ((3,), [rows[0], rows[2]])]
     assert grouped([], "d") == []
-
-
-def test_deviation_of_a_sample():
-    assert deviation([1.0, 3.0]) == pytest.approx(2**0.5)
-    assert deviation([1.0, 2.0, 6.0]) == pytest.approx(7**0.5)
-    assert deviation([5.0]) == 0.0

@@ -42,7 +42,7 @@ def test_targets_at_capacity_are_set_beside_their_law():
     assert mean.error == pytest.approx(float(target_deviation(FULL)) / (3 * FULL) ** 0.5)
     assert deviation.error == pytest.approx(float(target_deviation(FULL)) / (2 * 3 * FULL) ** 0.5)
     assert mean.what == f"mean of the target's score at capacity, trained, original, d = {D}"
-    assert mean.note and mean.freedom == np.inf
+    assert mean.note and mean.dof == np.inf
 
 
 def test_targets_count_only_at_capacity_and_in_units_of_their_own_query():

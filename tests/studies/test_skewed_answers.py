@@ -47,7 +47,7 @@ def test_both_errors_count(few_samples):
     assert found.predicted == 1 and found.measured == pytest.approx(0.8)
     assert found.error == pytest.approx(0.8 * math.hypot(error / 16, 0.05))
     # Two degrees of freedom, more for the part of the variance that is known.
-    assert found.freedom == pytest.approx(2 * (found.error / (error / 20)) ** 4) and found.freedom > 2
+    assert found.dof == pytest.approx(2 * (found.error / (error / 20)) ** 4) and found.dof > 2
     for words in ("d = 6", "3 answers", "zipf:1 targets", "3 streams"):
         assert words in found.what
     assert "many facts" in found.note and "1 streams stayed undecided" in found.note

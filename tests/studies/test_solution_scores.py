@@ -34,7 +34,7 @@ def test_means_over_streams_beside_the_law(few_samples):
     # Rivals that are all the same show no scatter.
     target, margin = compared("solution-scores", rows([1.4, 1.6, 1.8]))
     assert target.error == pytest.approx(np.hypot(point["target"]["error"], point["target"]["predicted_error"]))
-    assert margin.measured == pytest.approx(0.6) and target.freedom == 2
+    assert margin.measured == pytest.approx(0.6) and target.dof == 2
     assert compared("solution-scores", rows([1.4])) == [] and points([{"solver": "space"}]).means == []
 
 

@@ -29,7 +29,7 @@ def test_means_and_predictions(few_samples):
     assert point["overlap_predicted_error"] == pytest.approx(np.std(q, ddof=1) / np.sqrt(5) / 2)
     assert point["free_entropy_predicted"] == pytest.approx(np.mean(phi))
     overlaps, entropies = compared("space", given)
-    assert overlaps.freedom == 2 and overlaps.measured == pytest.approx(0.2)
+    assert overlaps.dof == 2 and overlaps.measured == pytest.approx(0.2)
     # A prediction that is sampled is not known exactly.
     assert overlaps.error == pytest.approx(np.hypot(0.1 / np.sqrt(3), point["overlap_predicted_error"]))
     assert entropies.measured == pytest.approx(-9 / 32) and entropies.error > 1 / 32 / np.sqrt(3)

@@ -40,7 +40,7 @@ def test_mean_distance_beside_the_reference_of_the_same_size(name):
         assert one.measured == pytest.approx(np.mean(distances)) and one.predicted == mean
         # The error of a mean of one or three distances with this deviation.
         assert one.error == pytest.approx(deviation / {"decoupled": 1, "original": 1.7320508}[problem])
-        assert one.freedom == (1 if problem == "decoupled" else np.inf) and bool(one.note) == (name == "at capacity")
+        assert one.dof == (1 if problem == "decoupled" else np.inf) and bool(one.note) == (name == "at capacity")
 
 
 def test_it_is_said_where_p_exceeds_the_capacity_of_a_rounded_rank():

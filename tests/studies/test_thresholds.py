@@ -84,7 +84,7 @@ def test_the_error_of_a_proved_capacity_is_the_scatter_of_samples():
     squares = drawn.var(axis=1, ddof=1)
     assert of_deviation.error == pytest.approx(squares.std() / (2 * deviation), rel=5 * 1.12 / draws**0.5)
     assert of_mean.what == "mean of the proved capacity, decoupled, d = 12 (5 streams)"
-    assert of_mean.freedom == of_deviation.freedom == np.inf
+    assert of_mean.dof == of_deviation.dof == np.inf
 
 
 def test_capacities_need_two_streams_and_the_original_problem_has_a_note():
@@ -152,7 +152,7 @@ def test_thresholds_are_compared_with_the_capacity_of_their_size_and_rank():
     assert full.what == "load at which training fails (exact stop), original, d = 10, kappa = 1" and full.note
     # Seeds that all fail at the same load: the error is the width of the step, which is known.
     (same,) = compare_thresholds(trained_thresholds(trained((30, 30, 30))))
-    assert same.freedom > 1e9 and same.error > 0 and half.freedom == full.freedom == 1
+    assert same.dof > 1e9 and same.error > 0 and half.dof == full.dof == 1
     # A fraction of 0.26 is a rank of 3.
     (rounded,) = compare_thresholds(trained_thresholds(trained((20,), kappa=0.26)))
     assert rounded.predicted == pytest.approx(load(capacity_associations(D, 0.3), D))
@@ -170,7 +170,7 @@ def test_degrees_of_freedom_are_those_of_a_part_estimated_error():
     total = known + point["spread"] ** 2 * drawn.var(axis=1, ddof=1)
     # A chi-square law with n degrees of freedom has a variance of 2 / n of its mean squared. The excess kurtosis here
     # is 12 / 4, so the variance is known to sqrt(5 / draws).
-    assert one.freedom == pytest.approx(2 * total.mean() ** 2 / total.var(), rel=5 * (5 / draws) ** 0.5)
+    assert one.dof == pytest.approx(2 * total.mean() ** 2 / total.var(), rel=5 * (5 / draws) ** 0.5)
 
 
 def reached(stored, not_stored, problem="original", d=12, kappa=1.0, rank=12, solver="reach", status="minimum reached"):
@@ -190,11 +190,11 @@ def test_what_was_stored_lies_in_the_middle_of_its_bracket():
     assert low["predicted"] == pytest.approx(capacity_associations(12, 7 / 12)) and low["spread"] == 0.0
     (compared,) = compare_reach(reached_thresholds(rows))
     assert (compared.measured, compared.error) == (43.0, full["error"]) and "d = 12, kappa = 1" in compared.what
-    assert compared.freedom == 1
+    assert compared.dof == 1
     (three,) = compare_reach(reached_thresholds([*rows, reached(40, 42)]))
-    assert three.freedom == pytest.approx(2 * (three.error / (np.std([41, 45, 41], ddof=1) / 3**0.5)) ** 4)
+    assert three.dof == pytest.approx(2 * (three.error / (np.std([41, 45, 41], ddof=1) / 3**0.5)) ** 4)
     half = compare_reach(reached_thresholds([reached(20, 21, kappa=0.5, rank=6)] * 3))
-    assert half[0].note.endswith("in the limit of large d") and half[0].freedom == float("inf")
+    assert half[0].note.endswith("in the limit of large d") and half[0].dof == float("inf")
 
 
 def test_it_is_told_where_more_passes_might_have_stored_more():

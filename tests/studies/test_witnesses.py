@@ -62,7 +62,7 @@ def test_a_difference_of_both_problems_is_told_in_shares_of_the_decoupled_one():
     compared = {one.what: one for one in compare(points(given))}
     for d in (12, 20, 30):
         capacity = compared[f"capacity, original - decoupled, d = {d}"]
-        assert (capacity.difference, capacity.scale) == (pytest.approx(0.5 * d), 5 * d) and capacity.freedom == 118
+        assert (capacity.difference, capacity.scale) == (pytest.approx(0.5 * d), 5 * d) and capacity.dof == 118
         score = compared[f"mean of the target's score, original - decoupled, d = {d}"]
         # Two means of 60 numbers with a deviation of 0.1, which they tell to a tenth.
         assert score.error == pytest.approx(0.1 * math.sqrt(2 / 60), rel=0.3) and abs(score.deviations) < 4

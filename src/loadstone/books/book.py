@@ -105,18 +105,18 @@ class Book:
         ]
 
     def row(self, subject: str) -> int:
-        """The first fact about a subject; one that is not known gets the nearest spelling that is."""
+        """The row of the first fact about a subject, in any usual spelling; an error suggests the nearest known one."""
         for spelling in spellings(subject):
             if spelling in self._rows:
                 return self._rows[spelling]
-        like = nearest(subject, self._rows)
-        if like is not None and like.lower() == subject.lower():
-            return self._rows[like]
-        hint = f" (did you mean {like!r}?)" if like else ""
+        similar = nearest(subject, self._rows)
+        if similar is not None and similar.lower() == subject.lower():
+            return self._rows[similar]
+        hint = f" (did you mean {similar!r}?)" if similar else ""
         raise KeyError(f"{subject!r} is not in the book{hint}.")
 
     def conflicts(self) -> list[list[str]]:
-        """Groups of facts that cannot all be stored, in words, as far as they were seen when the book was made."""
+        """Groups of facts that cannot all be stored, in words, as far as they were found when the book was made."""
         groups = self.about.get("conflicts", [])
         return [list(map(str, names)) for names in groups] if isinstance(groups, list) else []
 
@@ -128,14 +128,14 @@ class Book:
     def lost(
         self, rows: Int[np.ndarray, "k"], rivals: Int[np.ndarray, "k"], margins: Float[np.ndarray, "k"]
     ) -> list[Failure]:
-        """Facts in words, given their rows, and the rival and margin of each."""
+        """The facts of these rows as failures, given the rival and the margin of each."""
         return [
             Failure(self.subjects[row], self.answers[self.targets[row]], self.answers[rival], float(margin))
             for row, rival, margin in zip(rows, rivals, margins)
         ]
 
     def margins(self) -> Float[np.ndarray, "n"]:
-        """Of each fact: its answer's score minus the best other score."""
+        """The margin of each fact: its answer's score minus the best other score."""
         return margins_of(self.weights, self)
 
     def budget(
@@ -208,10 +208,10 @@ def open_book(path: str | Path) -> Book:
         'Paris'
     """
     metadata, tensors = read_tensors(path, "book", "a file that `loadstone facts store` wrote")
-    made_by = metadata.get("format", "")
-    if made_by != _FORMAT:
-        later = made_by.startswith("loadstone book ")
-        what = f"one of this version ({made_by!r} is of a later one)" if later else "a book, which this file is not"
+    file_format = metadata.get("format", "")
+    if file_format != _FORMAT:
+        later = file_format.startswith("loadstone book ")
+        what = f"one of this version ({file_format!r} is of a later one)" if later else "a book, which this file is not"
         raise refuse("book", str(path), what)
     try:
         words = json.loads(metadata["words"])

@@ -1,7 +1,7 @@
 """How full a book is: by the law, by a shuffled control, and exactly for facts that someone would like to add.
 
-This is the one file of the room that asks the theory. It sets the law beside what is measured, and begins searches with
-it; what these find is proved, whatever they begin with.
+Only this file of the room uses the theory: the law stands beside what is measured, and tells searches where to begin.
+What these find is proved, wherever they begin.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Further facts may take this share of the time, and the shuffled control has the rest.
 _FOR_MORE = 0.6
-#: Rounding makes singular values of about eps (sqrt n + sqrt d) times the numbers; so much larger ones are real.
+#: Rounding makes singular values of about eps (sqrt n + sqrt d) times the numbers; those larger by this factor count.
 _ABOVE_ROUNDING = 4.0
 
 
@@ -52,7 +52,7 @@ class BookBudget:
     __repr__ = readable
 
     def described(self) -> dict[str, object]:
-        """All of it for JSON."""
+        """The budget as JSON holds it."""
         law = asdict(self.law) | {"caveats": list(self.law.caveats)}
         shuffled = None if self.shuffled is None else _control(self.shuffled, self.stored == self.facts)
         more = None if self.more is None else _further(self.more)
@@ -67,11 +67,11 @@ def budget_of(
     shuffles: int = 3,
     progress: Progress = silent,
 ) -> BookBudget:
-    """How full a book is.
+    """How full a book is, as a `BookBudget`.
 
     more: further facts.
     seconds: most time, about; what is not decided by then is left open between two proved bounds.
-    shuffles: how many shuffles to follow; 0 leaves the control out.
+    shuffles: how many shuffles to try; 0 leaves the control out.
     progress: called with how many shuffles are done, and what is being done.
     """
     seconds, shuffles = positive("seconds", seconds), whole("shuffles", shuffles, 0)
@@ -83,14 +83,14 @@ def budget_of(
     further = None
     if more is not None:
         progress(0, f"how many of {len(more)} further facts fit")
-        its_part = Deadline(_FOR_MORE * seconds - deadline.taken)
-        further = fit_further(book, more, max(1.0, room - stored), its_part, book.family)
+        part = Deadline(_FOR_MORE * seconds - deadline.taken)
+        further = fit_further(book, more, max(1.0, room - stored), part, book.family)
     control = shuffled_control(book, shuffles, room, deadline, book.family, progress) if shuffles else None
     return BookBudget(len(book), stored, law, control, further, deadline.taken)
 
 
 def _law(book: Book) -> Law:
-    """The law for as many facts as are stored."""
+    """The law for facts like those that are stored."""
     m, d = len(book.answers), book.weights.shape[0]
     counts = np.bincount(book.targets[book.stored], minlength=m)
     outputs = dimensions(book.outputs, min(d, m - 1), centred=True)
@@ -98,15 +98,15 @@ def _law(book: Book) -> Law:
 
 
 def dimensions(vectors: Float[np.ndarray, "n d"], most: int, centred: bool = False) -> int:
-    """How many directions, at most `most`, vectors span beyond rounding; `centred` means about their mean. Vectors that
-    are too few to span more say nothing about it: then it is `most`."""
-    given, (n, d) = vectors.astype(np.float64), vectors.shape
-    sizes = np.linalg.svd(given - given.mean(axis=0) if centred else given, compute_uv=False)
+    """How many directions, at most `most`, vectors span beyond rounding; `centred` means about their mean. If there are
+    too few vectors to tell, it is `most`."""
+    doubles, (n, d) = vectors.astype(np.float64), vectors.shape
+    sizes = np.linalg.svd(doubles - doubles.mean(axis=0) if centred else doubles, compute_uv=False)
     # Of the numbers themselves, and of the computation in float64.
     relative = np.finfo(vectors.dtype).eps * (np.sqrt(n) + np.sqrt(d)) + np.finfo(np.float64).eps * np.sqrt(n * d)
-    rounding = relative * np.sqrt(np.mean(given**2))
-    span = max(1, int((sizes > _ABOVE_ROUNDING * rounding).sum()))
-    return most if span >= min(most, len(np.unique(given, axis=0)) - centred) else span
+    rounding = relative * np.sqrt(np.mean(doubles**2))
+    dimension = max(1, int((sizes > _ABOVE_ROUNDING * rounding).sum()))
+    return most if dimension >= min(most, len(np.unique(doubles, axis=0)) - centred) else dimension
 
 
 def _control(control: Control, all_stored: bool) -> dict[str, object]:

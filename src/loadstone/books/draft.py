@@ -1,4 +1,4 @@
-"""Changes of a book, and its draft: the facts after these changes, for which a memory is to be found.
+"""Changes of a book, and its draft: the facts after these changes, for which a memory is yet to be found.
 
 Changes are read from the same files and tables as facts."""
 
@@ -23,9 +23,9 @@ from loadstone.books.vectors import Source
 ACTIONS = ("add", "change", "remove")
 #: Names of the optional third column, which says what is to be done.
 _ACTION_COLUMNS = ("change", "action")
-#: So many words of the book are looked up in the vectors, to see whether they are those that it was made with.
+#: This many words of the book are looked up, to check that the vectors are those that it was made with.
 _COMPARED = 20
-#: A book may hold fewer digits of a vector than its source.
+#: Relative tolerance: a book may hold fewer digits of a vector than its source.
 _SAME = 1e-3
 
 
@@ -35,7 +35,7 @@ class Change(NamedTuple):
     subject: whose fact it is.
     answer: the new one; to remove a fact it may be left out.
     action: one of ACTIONS; None: a subject that is in the book gets this answer, one that is not is added.
-    where: the place where it was read, in words.
+    where: where it was read, in words.
     """
 
     subject: str
@@ -74,8 +74,8 @@ def _change(where: str, row: tuple[Any, ...]) -> Change:
 class Line:
     """A fact of the draft.
 
-    row: which fact of the book it was; None if it is new.
-    asked: whether a change asks for it. Otherwise it is to stay as it is.
+    row: its row in the book; None if it is new.
+    asked: whether a change asks for it; otherwise it is to stay as it is.
     """
 
     subject: str
@@ -86,13 +86,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Draft:
-    """The facts as they are to be.
+    """The facts after the changes.
 
     facts: with their vectors, and the names that have none.
     lines: one for each fact.
-    changes: those that are made, each with what it does: 'add', 'change' or 'remove'.
-    rows: for each change its fact; None if it removes one.
-    left_out: those that are not, because a name has no vector.
+    changes: those that are applied, each with its action: 'add', 'change' or 'remove'.
+    rows: for each change the row of its fact; None if it removes one.
+    left_out: the changes that are not applied, because a name has no vector.
     """
 
     facts: Gathered
@@ -102,11 +102,11 @@ class Draft:
     left_out: tuple[Change, ...]
 
     def asked(self) -> list[int]:
-        """Facts that are new or changed, in the order of the changes."""
+        """Rows of the facts that are new or changed, in the order of the changes."""
         return [row for row in self.rows if row is not None and self.lines[row].asked]
 
     def stayed(self, stored: Bool[np.ndarray, "n"]) -> list[int]:
-        """Facts that are to stay as they are, of those that are marked in the book."""
+        """Rows of the facts that are to stay as they are, of those that `stored` marks in the book."""
         rows = [(row, line.row) for row, line in enumerate(self.lines) if not line.asked]
         return [row for row, before in rows if before is not None and stored[before]]
 
@@ -118,20 +118,20 @@ def drafted(
     phrases: str = "mean",
     words: str | Path | None = None,
 ) -> Draft:
-    """Make changes in their order. Words that the book holds have their vectors from it, others from `vectors`."""
+    """The draft after changes in this order. Words of the book have their vectors from it, others from `vectors`."""
     choice("phrases", phrases, PHRASES)
     names = _Names(book, changes, vectors, phrases, words)
-    if not names.made:
+    if not names.complete:
         shown = ", ".join(repr(name) for name, _ in names.missing[:5])
         raise ValueError(f"none of the changes has vectors for its new words; without one are, for example, {shown}.")
     facts: dict[str, list[Line]] = {}
     for row, subject in enumerate(book.subjects):
         facts.setdefault(subject, []).append(Line(subject, book.answers[book.targets[row]], row))
-    made = [_make(facts, change, book) for change in _each_once(map(names.spelled, names.made))]
-    lines = [line for there in facts.values() for line in there]
-    had = dict.fromkeys(line.answer for line in lines)
-    new_answers = [answer for answer in had if answer not in names.answers]
-    answers = [*(answer for answer in book.answers if answer in had), *new_answers]
+    applied = [_make(facts, change, book) for change in _each_once(map(names.spelled, names.complete))]
+    lines = [line for of_subject in facts.values() for line in of_subject]
+    present = dict.fromkeys(line.answer for line in lines)
+    new_answers = [answer for answer in present if answer not in names.answers]
+    answers = [*(answer for answer in book.answers if answer in present), *new_answers]
     if len(answers) < 2:
         left = f"every fact would have the answer {answers[0]!r}" if answers else "no fact would be left"
         raise ValueError(f"{left}: a book needs facts with two different answers.")
@@ -146,54 +146,54 @@ def drafted(
         missing=names.missing,
     )
     rows = {line.subject: row for row, line in enumerate(lines)}
-    at = [None if change.action == "remove" else rows[change.subject] for change in made]
-    return Draft(gathered, tuple(lines), tuple(made), tuple(at), names.left_out)
+    at = [None if change.action == "remove" else rows[change.subject] for change in applied]
+    return Draft(gathered, tuple(lines), tuple(applied), tuple(at), names.left_out)
 
 
 def _each_once(changes: Iterable[Change]) -> list[Change]:
-    """The changes without those that are repeated. Two that ask for different things are refused."""
+    """The changes without repetitions. Two that contradict each other are refused."""
     by_subject: dict[str, list[Change]] = {}
     for change in changes:
-        there = by_subject.setdefault(change.subject, [])
-        if any(change[:3] == earlier[:3] for earlier in there):
+        earlier = by_subject.setdefault(change.subject, [])
+        if any(change[:3] == other[:3] for other in earlier):
             continue
-        if there and not (change.action == there[0].action == "remove"):
-            raise ValueError(f"{change.where}: {change} comes after {there[0]}: keep one change for each subject.")
-        there.append(change)
-    return [change for there in by_subject.values() for change in there]
+        if earlier and not (change.action == earlier[0].action == "remove"):
+            raise ValueError(f"{change.where}: {change} comes after {earlier[0]}: keep one change for each subject.")
+        earlier.append(change)
+    return [change for of_subject in by_subject.values() for change in of_subject]
 
 
 def _make(facts: dict[str, list[Line]], change: Change, book: Book) -> Change:
-    """Make a change in the facts of each subject, and say what it does."""
-    there = facts.get(change.subject, [])
+    """Apply a change to the lines of each subject, and return it with its action."""
+    lines = facts.get(change.subject, [])
     if change.action == "remove":
-        left = [line for line in there if change.answer not in (None, line.answer)]
-        if len(left) == len(there):
+        left = [line for line in lines if change.answer not in (None, line.answer)]
+        if len(left) == len(lines):
             raise _impossible(facts, change)
         facts[change.subject] = left
         if not left:
             del facts[change.subject]
         return change
     assert change.answer is not None
-    if change.action == "change" and not there:
+    if change.action == "change" and not lines:
         raise _impossible(facts, change)
-    as_it_is = [line.answer for line in there] == [change.answer]
-    if change.action == "add" and there and not as_it_is:
-        what = f"{there[0].subject} -> {there[0].answer}, and a subject has one answer: say change instead of add"
+    unchanged = [line.answer for line in lines] == [change.answer]
+    if change.action == "add" and lines and not unchanged:
+        what = f"{lines[0].subject} -> {lines[0].answer}, and a subject has one answer: say change instead of add"
         raise ValueError(f"{change.where}: cannot {change}, because the book has {what}.")
-    if as_it_is and there[0].row is not None and book.stored[there[0].row]:
+    if unchanged and lines[0].row is not None and book.stored[lines[0].row]:
         return change._replace(action=change.action or "change")  # it only has to stay
-    row = there[0].row if as_it_is else None
+    row = lines[0].row if unchanged else None
     facts[change.subject] = [Line(change.subject, change.answer, row, asked=True)]
-    return change._replace(action=change.action or ("change" if there else "add"))
+    return change._replace(action=change.action or ("change" if lines else "add"))
 
 
 def _impossible(facts: Mapping[str, list[Line]], change: Change) -> ValueError:
     if change.subject in facts:
         has = f"the book has {change.subject} -> {facts[change.subject][0].answer}"
     else:
-        like = nearest(change.subject, facts)
-        has = f"{change.subject!r} is not in the book" + (f" (did you mean {like!r}?)" if like else "")
+        similar = nearest(change.subject, facts)
+        has = f"{change.subject!r} is not in the book" + (f" (did you mean {similar!r}?)" if similar else "")
     return ValueError(f"{change.where}: cannot {change}, because {has}.")
 
 
@@ -203,15 +203,15 @@ class _Names:
     inputs, outputs: vectors by name, of subjects and of answers.
     averaged: names whose vector is the mean of the vectors of their words.
     missing: names that have no vector, with the words that are unknown.
-    made, left_out: the changes, with and without vectors.
+    complete, left_out: the changes whose names all have vectors, and the others.
     """
 
     def __init__(
         self, book: Book, changes: Sequence[Change], vectors: Source | None, phrases: str, words: str | Path | None
     ) -> None:
-        asked, answers = dict(zip(book.subjects, book.inputs)), dict(zip(book.answers, book.outputs))
+        inputs, outputs = dict(zip(book.subjects, book.inputs)), dict(zip(book.answers, book.outputs))
         self.new: dict[str, Float[np.ndarray, "d"]] = {}
-        self.inputs, self.outputs = ChainMap(asked, answers, self.new), ChainMap(answers, asked, self.new)
+        self.inputs, self.outputs = ChainMap(inputs, outputs, self.new), ChainMap(outputs, inputs, self.new)
         self.answers = {answer: answer for answer in book.answers}
         # To add a subject, its name is taken as it is written.
         exact = (change.subject for change in changes if change.action == "add")
@@ -227,7 +227,7 @@ class _Names:
         lacking = {name for name, _ in self.missing}
         without = [bool({*self.spelled(change)[:2]} & lacking) and change.action != "remove" for change in changes]
         self.left_out = tuple(change for change, lacks in zip(changes, without) if lacks)
-        self.made = tuple(change for change, lacks in zip(changes, without) if not lacks)
+        self.complete = tuple(change for change, lacks in zip(changes, without) if not lacks)
 
     def spelled(self, change: Change) -> Change:
         """The change in the spelling of the book."""
@@ -237,7 +237,7 @@ class _Names:
     def _looked_up(
         self, book: Book, wanted: list[str], vectors: Source | None, phrases: str, words: str | Path | None
     ) -> Known:
-        """What the vectors say about these names, if they are those that the book was made with."""
+        """The vectors of these names; refused if `vectors` are not those that the book was made with."""
         d = book.inputs.shape[1]
         if vectors is None:
             shown = ", ".join(map(repr, wanted[:5])) + (f" and {len(wanted) - 5} more" if len(wanted) > 5 else "")
@@ -250,13 +250,13 @@ class _Names:
         averaged = book.about.get("averaged")
         means = {*known.averaged, *map(str, averaged if isinstance(averaged, list) else [])}
         for name in (name for name in compared if name in known.vectors and name not in means):
-            here, there = self.inputs[name], known.vectors[name]
-            if np.abs(there - here).max() > _SAME * np.abs(here).max():
+            ours, theirs = self.inputs[name], known.vectors[name]
+            if np.abs(theirs - ours).max() > _SAME * np.abs(ours).max():
                 made_with = "use the vectors that the book was made with"
                 raise ValueError(f"the vector of {name!r} is not the one that the book has: {made_with}.")
         return known
 
 
 def _spelled(name: str, known: Mapping[str, str]) -> str:
-    """The name as the book has it, in one of the ways in which names are looked up, or as it is."""
+    """The name as the book spells it, or as it is if the book has none of its spellings."""
     return next((known[spelling] for spelling in spellings(name) if spelling in known), name)

@@ -1,9 +1,9 @@
-"""Edit a book: add, change and remove facts, and say which old facts that costs.
+"""Edit a book: add, change and remove facts, and report which old facts are lost.
 
 'refit' searches for a new W from the old one: old facts come first, then the edits in their order, and what is left out
-is proved not to fit. 'rank-one' and 'batch' are the updates of ROME and MEMIT without their model, which look at no old
-fact but through the second moment of the inputs (solvers/updates.py). To remove a fact none of them changes W more than
-the others ask for: it only is no longer asked for.
+is proved not to fit. 'rank-one' and 'batch' are the updates of ROME and MEMIT without their model, which know old facts
+only through the second moment of the inputs (solvers/updates.py). Removing a fact changes nothing in W by itself: the
+fact is merely no longer required.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ _FOR_REASONS = 0.1
 
 @dataclass(frozen=True)
 class Edited:
-    """What came of editing a book.
+    """The result of editing a book.
 
     book: the new book. The old one is as it was.
     method: how it was edited.
-    taken: the changes that hold now, each with what it does.
+    taken: the changes that hold now, each with its action.
     missed: those whose fact is in the book, but not stored.
-    left_out: those that were not made, because a name has no vector; `missing` has these names.
+    left_out: those that were not applied, because a name has no vector; `missing` has these names.
     lost: old facts that were stored before, and are not now, each with the answer that wins instead.
     kept: how many old facts were stored before and still are.
     gained: old facts that were not stored before, and are now, in words.
     impossible: facts that are proved not to fit beside those that come before them, in words; 'refit' alone proves it.
-    obstructions: simple reasons for that.
+    obstructions: simple reasons why they do not.
     proved: whether every fact that is said to be stored is proved to be and, with 'refit', every other not to fit.
     averaged: new names whose vector is the mean of the vectors of their words.
     missing: names that have no vector.
@@ -108,11 +108,11 @@ def edit(
         raise refuse("method", method, f"refit for a book of the family {family}, which the updates leave")
     clock = Deadline()
     draft = drafted(book, changes_of(changes, columns), vectors, phrases, words)
-    facts, asked, stayed, regained = draft.facts, draft.asked(), draft.stayed(book.stored), draft.stayed(~book.stored)
+    facts, edits, stayed, regained = draft.facts, draft.asked(), draft.stayed(book.stored), draft.stayed(~book.stored)
     if method == "refit":
-        refitted = refit(facts.arrays(), [*stayed, *asked, *regained], book.weights, seconds, family, progress)
+        refitted = refit(facts.arrays(), [*stayed, *edits, *regained], book.weights, seconds, family, progress)
     else:
-        refitted = _updated(book, facts.arrays(), asked, method, old)
+        refitted = _updated(book, facts.arrays(), edits, method, old)
     weights, impossible = refitted.weights, refitted.impossible
     rivals, margins = rivals_of(weights, facts)
     stored = margins > 0
@@ -127,7 +127,7 @@ def edit(
         book=after,
         method=method,
         taken=tuple(compress(draft.changes, holds)),
-        missed=tuple(change for change, held in zip(draft.changes, holds) if not held),
+        missed=tuple(change for change, taken in zip(draft.changes, holds) if not taken),
         left_out=draft.left_out,
         lost=tuple(after.lost(lost, rivals[lost], margins[lost])),
         kept=len(stayed) - len(lost),
@@ -144,19 +144,19 @@ def edit(
     return replace(edited, book=replace(after, about=about))
 
 
-def _updated(book: Book, facts: Arrays, asked: list[int], method: str, old: float | None) -> Refitted:
-    """The updates prove nothing about what they do not store."""
+def _updated(book: Book, facts: Arrays, edits: list[int], method: str, old: float | None) -> Refitted:
+    """W after a rank-one or batch update, which proves nothing about the facts that it does not store."""
     margin = typical_margin(book)
     with one_thread():
         if method == "batch":
-            weights = all_at_once(book.weights, facts, asked, margin, old)
+            weights = all_at_once(book.weights, facts, edits, margin, old)
         else:
-            weights = one_at_a_time(book.weights, facts, asked, margin)
+            weights = one_at_a_time(book.weights, facts, edits, margin)
     return Refitted(weights, (), (), ())
 
 
 def typical_margin(book: Book) -> float:
-    """The median margin of the facts that are stored. Where none is, the deviation of scores; for W = 0 it is 1."""
+    """The median margin of the stored facts; if there are none, the standard deviation of scores, or 1 for W = 0."""
     if book.stored.any():
         return float(np.median(margins_of(book.weights, book, np.flatnonzero(book.stored))))
     ((_, scores),) = scores_of(book.weights, book, [0])
@@ -164,7 +164,7 @@ def typical_margin(book: Book) -> float:
 
 
 def _about(book: Book, edited: Edited, conflicts: list[list[str]], proved: bool) -> dict[str, object]:
-    """How the book was made, with one more edit. What was proved of the old facts is not proved of the new ones."""
+    """The book's `about` with one more edit. What was proved of the old facts is not proved of the new ones."""
     before = book.about.get("edits")
     edit = {
         "method": edited.method, "seconds": round(edited.seconds, 3), "taken": [*map(str, edited.taken)],

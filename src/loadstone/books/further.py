@@ -1,4 +1,4 @@
-"""How many further facts fit beside those that a book has stored: the first k of them, with proof.
+"""How many further facts fit beside those that a book stores: the first k of them, with proof.
 
 The answers that compete are those of the book and those of the first k further facts. A further fact may bring an
 answer that no fact had before; it then competes for all the others as well. Both only add inequalities, so if the first
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 #: Vectors of one word, from the book and from a file, may differ by this share: float32 keeps seven digits.
 _SAME_VECTOR = 1e-6
-#: Seconds.
+#: A search for a conflict may take this many seconds in any case, if they are left.
 _LEAST_FOR_CONFLICT = 1.0
 
 
 @dataclass(frozen=True)
 class FurtherFacts:
-    """How many further facts fit beside those that a book has stored.
+    """How many further facts fit beside those that a book stores.
 
     fitting: how many of them, taken in their order.
     first_out: the fact after the last that fits, in words; None if all fit or the number is not exact.
-    conflict: facts with which it cannot stand together, in words; none if time was up before they were found.
-    conflict_minimal: whether each of them is needed for that.
+    conflict: facts with which it cannot be stored, in words; empty if time was up before they were found.
+    conflict_minimal: whether each of them is needed for the conflict.
     known: how many of them the book has stored already.
     new_answers: how many answers they have that the book has not.
-    proved: whether it is proved that the book stores what it is said to store, on which a number of 0 rests.
+    proved: whether the book is proved to store what it claims to store, on which a result of 0 rests.
     """
 
     fitting: Fitting
@@ -66,9 +66,9 @@ def fit_further(book: Book, more: Gathered, guess: float, deadline: Deadline, fa
     obstacle, obstructed = first_obstacle(facts, present, rivals)
     start = weights if weights.any() else None
     fitting = largest_fitting(first, len(more), guess, deadline, family, start=start, fails=obstacle)
-    out, minimal, in_conflict = None, False, tuple[int, ...]()
+    first_out, minimal, in_conflict = None, False, tuple[int, ...]()
     if fitting.is_exact and fitting.fits < len(more):
-        out = more.name(fitting.fits)
+        first_out = more.name(fitting.fits)
         # A reason that has to be searched for may take as long as the number itself took.
         seconds = max(1e-3, min(deadline.left, max(_LEAST_FOR_CONFLICT, deadline.taken - began)))
         if fitting.fails == obstacle:
@@ -80,7 +80,7 @@ def fit_further(book: Book, more: Gathered, guess: float, deadline: Deadline, fa
     if not proved:  # then it rests on the book's own W
         proved = Conditioned(first(0), subspace_of(family, len(weights))).witness(weights) is not None
     names, new_answers = tuple(facts.names(in_conflict)), len(facts.answers) - rivals
-    return FurtherFacts(fitting, out, names, minimal, len(known), new_answers, proved)
+    return FurtherFacts(fitting, first_out, names, minimal, len(known), new_answers, proved)
 
 
 def _together(book: Book, more: Gathered) -> Gathered:

@@ -1,4 +1,4 @@
-"""Facts in words, with their vectors: what a problem is made of."""
+"""Facts in words, with their vectors, from which problems are made."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Gathered:
     answers: every answer once, in the order in which they appear.
     targets: for each fact, the index of its answer.
     inputs, outputs: the vectors of subjects and of answers.
-    repeated: how many facts were there more than once; each is kept once.
+    repeated: how many repetitions of facts were dropped.
     averaged: names whose vector is the mean of the vectors of their words.
-    missing: names that have no vector, with the words that are unknown; their facts are left out.
-    left_out: these facts.
+    missing: names that have no vector, with their unknown words; the facts of these names are left out.
+    left_out: the facts that are left out.
     """
 
     subjects: tuple[str, ...]
@@ -64,21 +64,21 @@ class Gathered:
 
     def arrays(self, rows: Collection[int] | None = None) -> Arrays:
         """All facts, or those of some rows, with every answer competing."""
-        chosen = slice(None) if rows is None else np.fromiter(rows, int, len(rows))
-        return Arrays(self.inputs[chosen], self.outputs, self.targets[chosen])
+        index = slice(None) if rows is None else np.fromiter(rows, int, len(rows))
+        return Arrays(self.inputs[index], self.outputs, self.targets[index])
 
     def problem(self, rows: Collection[int] | None = None) -> Facts:
-        """The same as a problem for JAX."""
+        """The same facts as a problem for JAX."""
         return facts_of(self.arrays(rows))
 
     def are_stored(self, rows: Collection[int], weights: Float[np.ndarray, "d d"], subspace: Subspace | None) -> bool:
-        """Whether W, of this linear family, stores the facts of these rows beyond rounding."""
+        """Whether W, of this linear family, is proved to store the facts of these rows despite rounding."""
         return not len(rows) or Conditioned(self.arrays(rows), subspace).witness(weights) is not None
 
     def book(
         self, weights: Float[np.ndarray, "d d"], stored: Bool[np.ndarray, "n"], about: Mapping[str, object]
     ) -> Book:
-        """The book of these facts with a W that recalls the `stored` ones."""
+        """The book of these facts with a W that recalls those marked in `stored`."""
         return Book(weights, self.subjects, self.answers, self.targets, self.inputs, self.outputs, stored, about)
 
 
@@ -94,7 +94,7 @@ def gather(
     """Read facts and look up their vectors.
 
     phrases: 'mean' takes the mean of the words of a name that has no vector of its own, 'exact' leaves it out.
-    least_answers: refuse facts with fewer answers than this; facts beside others need one only.
+    least_answers: refuse facts with fewer answers than this; facts to be added to others need only one.
     See `pairs_of` and `read_vectors` for the rest.
     """
     choice("phrases", phrases, PHRASES)
@@ -126,7 +126,7 @@ def gather(
 
 
 class Known(NamedTuple):
-    """What a set of vectors knows about names.
+    """The vectors of names, and the names that have none.
 
     vectors: of the names that have one.
     averaged: those of them whose vector is the mean of the vectors of their words.
@@ -156,11 +156,11 @@ def look_up(
     known = Known({}, [], {})
     for name in names:
         vector, of_words = vector_of(name), [vector_of(word) for word in parts[name]]
-        there = [each for each in of_words if each is not None]
+        present = [each for each in of_words if each is not None]
         if vector is not None:
             known.vectors[name] = vector
-        elif there and len(there) == len(of_words):
-            known.vectors[name] = np.mean(there, axis=0, dtype=np.float64).astype(there[0].dtype)
+        elif present and len(present) == len(of_words):
+            known.vectors[name] = np.mean(present, axis=0, dtype=np.float64).astype(present[0].dtype)
             known.averaged.append(name)
         else:
             unknown = [word for word, its_vector in zip(parts[name], of_words) if its_vector is None]

@@ -1,4 +1,4 @@
-"""The largest k such that the first k facts of a sequence can be stored: a search that asks for verdicts.
+"""The largest k such that the first k facts of a sequence can be stored: a search by verdicts.
 
 A further fact, or a further answer that competes, only adds inequalities. So if the first k facts are not storable, the
 first k + 1 are not either, and two verdicts enclose the largest k that is. A plain bisection would not do: a verdict
@@ -18,7 +18,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.decide import DEFAULT_LIMITS, ProofLimits, decide
 
-#: Before there are two ends, k moves by this factor, then by its square, up to the second.
+#: Until k is bounded on both sides, it moves by this factor, then by its square and so on, up to the second.
 _FACTOR, _LARGEST_FACTOR = 1.2, 4.0
 #: One verdict may take this share of the time that is left.
 _SHARE = 1 / 3
@@ -30,7 +30,7 @@ class Fitting:
 
     count: how many there are.
     fits: the first `fits` of them are proved to be storable.
-    fails: the first `fails` of them are proved not to be; None if that was proved of no number.
+    fails: the first `fails` of them are proved not to be; None if nothing was proved not to be.
     verdicts: how many verdicts it took.
     """
 
@@ -41,7 +41,7 @@ class Fitting:
 
     @property
     def most(self) -> int:
-        """No more than this can fit, as far as is proved."""
+        """The proved upper bound on how many fit."""
         return self.count if self.fails is None else self.fails - 1
 
     @property
@@ -50,7 +50,7 @@ class Fitting:
         return self.fits == self.most
 
     def is_within(self, width: float) -> bool:
-        """Whether what is left open is at most this share of what fits."""
+        """Whether the gap between the two bounds is at most this share of `fits`."""
         return self.most - self.fits <= width * self.fits
 
 
@@ -69,10 +69,10 @@ def largest_fitting(
 
     guess: where to begin.
     deadline: when to stop; each verdict may take a third of the time that is left.
-    width: stop once what is left open is at most this share of what fits.
+    width: stop once the gap between the two bounds is at most this share of what fits.
     start: a W to begin with.
-    fails: a number of which it is known that it does not fit.
-    limits: when to give up a verdict.
+    fails: a number that is known not to fit.
+    limits: when a verdict is given up.
     """
     fits, undecided, verdicts = 0, set[int](), 0
     most = Fitting(count, 0, fails).most
@@ -81,7 +81,7 @@ def largest_fitting(
     while k is not None and (left := deadline.left) > 0:
         verdict = decide(instance(k), limits, start=start, seconds=_SHARE * left, family=family)
         verdicts += 1
-        if verdict.verdict != Outcome.UNDECIDED:  # a search that went astray is no place to begin with
+        if verdict.verdict != Outcome.UNDECIDED:  # where an undecided search ended is a poor start
             start = verdict.last
         if verdict.verdict == Outcome.STORABLE:
             fits, undecided = k, {number for number in undecided if number > k}
@@ -96,7 +96,7 @@ def largest_fitting(
 
 
 def _next(fits: int, fails: int | None, undecided: set[int], count: int, factor: float) -> int | None:
-    """The next k to look at; None if nothing is left to be decided."""
+    """The next k to decide; None if none is left."""
     top = count + 1 if fails is None else fails
     if undecided:
         # Verdicts are hard close to the largest k that fits, and easy far from it: first both ends, then towards it.

@@ -19,7 +19,7 @@ def first_that_fit(
 
     guess: about how many may fit.
     seconds: most time, about; then the number lies between two proved bounds.
-    limits: when to give up a verdict.
+    limits: when a verdict is given up.
     """
     deadline = Deadline(seconds)
     fails, _ = first_obstacle(gathered)
@@ -30,7 +30,7 @@ def first_that_fit(
 def first_facts(gathered: Gathered, k: int, rivals: int = 2) -> Arrays:
     """The first k facts and the answers that they have, in float64. Answers come in the order in which they appear.
 
-    rivals: so many answers compete in any case; at least two do, since one alone always wins.
+    rivals: this many answers compete in any case; at least two do, since a single one always wins.
     """
     first = gathered.arrays(range(k))
     answers = max(rivals, int(first.targets.max(initial=0)) + 1)
@@ -38,11 +38,11 @@ def first_facts(gathered: Gathered, k: int, rivals: int = 2) -> Arrays:
 
 
 def first_obstacle(gathered: Gathered, present: int = 0, rivals: int = 0) -> tuple[int | None, tuple[int, ...]]:
-    """The least k of which sorting alone shows that it does not fit, and the facts that show it: equal directions with
-    different answers, or equal answers. A search would take long to see it.
+    """The least k that sorting alone shows not to fit, and the facts that show it: equal directions with different
+    answers, or equal answers. A search would take long to see it.
 
-    present: so many facts come before the k.
-    rivals: so many answers compete in any case; all others from the fact on that brings them.
+    present: this many facts come before these k.
+    rivals: this many answers compete in any case; any other competes from the fact on that brings it.
     """
     newest = np.maximum.accumulate(np.append(np.full(present, rivals - 1), gathered.targets[present:]))
     obstacles: list[tuple[int, tuple[int, ...]]] = []

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from loadstone.arguments import refuse
 
-#: The line of a row, or 0, and its cells.
+#: A row of a table: its line in the file, or 0, and its cells.
 Row = tuple[Any, ...]
 #: Two columns of a table: where the subject is, and where its answer is.
 Columns = tuple[str, str]
@@ -33,20 +33,20 @@ class Pair(NamedTuple):
 def pairs_of(source: Any, columns: Columns = COLUMNS) -> Iterator[Pair]:
     """The pairs in a file (CSV, TSV, JSON lines, Parquet), a table (pandas, polars, pyarrow), a mapping, or any pairs.
 
-    Text is taken as it is, but for blanks around it.
+    Text is taken as it is, except for blanks around it.
     """
     for where, (line, subject, answer) in rows_of(source, columns):
         yield Pair(text_of(where, "subject", subject), text_of(where, "answer", answer), line)
 
 
 def rows_of(source: Any, columns: Columns, more: tuple[str, ...] = ()) -> Iterator[tuple[str, Row]]:
-    """Where each row was found, in words, and the row: its line (0 if it does not come from a file), its cells in the
-    two columns and, if one column of `more` is there, its cell in that one."""
+    """The place of each row, in words, and the row: its line (0 if it does not come from a file), its cells in the two
+    columns and in the columns of `more` that are present."""
     if len(columns) != 2 or columns[0] == columns[1] or not all(isinstance(name, str) and name for name in columns):
         raise refuse("columns", columns, "two different names")
     if isinstance(source, str | Path):
         return _placed(Path(source).name, _from_file(Path(source), columns, more))
-    if hasattr(source, "collect"):  # polars may have only a plan for a table yet
+    if hasattr(source, "collect"):  # a lazy table of polars
         source = source.collect()
     if hasattr(source, "columns"):
         return _placed("the table", _from_table(source, columns, more))
@@ -151,7 +151,7 @@ def _parquet(path: Path, columns: Columns, more: tuple[str, ...]) -> Iterator[Ro
 
 
 def _wanted(name: str, columns: Columns, more: tuple[str, ...], present: list[str]) -> list[str]:
-    """The columns, and those of `more` that are there."""
+    """The columns, and those of `more` that are present; each must be present once."""
     wanted = [*columns, *(column for column in more if column in present)]
     for column in wanted:
         if present.count(column) != 1:

@@ -19,7 +19,7 @@ _VANISHING = 1e-9
 
 
 def report_of(book: Book, budget: BookBudget) -> dict[str, object]:
-    """Everything for JSON: each fact with its answer, margin and rival, what is not stored and why, how full it is."""
+    """The data of the page, as JSON holds them: the facts with their margins and rivals, and how full the book is."""
     rivals, margins = rivals_of(book.weights, book)
     about = book.about
     without = about.get("out_of_vocabulary", [])
@@ -41,8 +41,8 @@ def report_of(book: Book, budget: BookBudget) -> dict[str, object]:
 
 
 def whitened_spectrum(book: Book) -> Float64[np.ndarray, "k"]:
-    """Singular values of W in coordinates in which subjects and answers have a second moment of one, as far as these
-    show W, and scaled to a mean square of one. In raw coordinates they would show the covariance of the vectors."""
+    """The non-zero singular values of W in coordinates in which subjects and answers are white, scaled to a mean square
+    of one. In raw coordinates they would show the covariance of the vectors."""
     outputs = book.outputs.astype(np.float64)
     _, left = root_of_inverse(outputs - outputs.mean(axis=0))
     _, right = root_of_inverse(book.inputs.astype(np.float64))

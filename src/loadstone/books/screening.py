@@ -7,7 +7,7 @@
   its answer, it gives this answer to the combination too.
 
 The first two are found by sorting. The last two need a small linear program each, so they are looked for only among the
-facts that a quick search does not store: what is stored is proof that nothing stands in its way.
+facts that a quick search does not store: nothing can stand in the way of facts that are stored.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from loadstone.threads import one_thread
 
 #: Directions that differ by less are the same to float32, in which most vectors were made.
 _SAME_DIRECTION = 1e-6
-#: A combination counts if it misses its vector by less than this share of the vector's length.
+#: A combination counts as equal to a vector if it misses it by less than this share of the vector's length.
 _EXACT = 1e-9
 
 
@@ -45,7 +45,7 @@ class Obstruction:
     kind: 'parallel inputs', 'equal answers', 'hidden answer' or 'conic input'.
     facts: the rows of the facts that cannot all be stored.
     impossible: those of them that cannot be stored whatever happens to the others.
-    statement: what is the case, by names.
+    statement: the reason in words, with the names.
     advice: what to do.
     multipliers: the weights of the facts and answers in the statement, which prove it: (fact, answer) -> weight.
     """
@@ -61,18 +61,18 @@ class Obstruction:
 
     @property
     def left_out(self) -> tuple[int, ...]:
-        """Rows to do without, so that it is no longer in the way."""
+        """Rows to leave out so that the others are no longer obstructed."""
         return self.impossible or self.facts[1:]
 
     def is_proved(self, gathered: Gathered, present: Collection[int]) -> bool:
-        """Whether it excludes that all the facts that are present are stored, beyond rounding."""
+        """Whether it proves, despite rounding, that the facts `present` cannot all be stored."""
         if not {fact for fact, _ in self.multipliers} <= set(present):
             return False
         arrays, certificate = self._certificate(gathered)
         return certifies(margin_bound(arrays, certificate), arrays)
 
     def verdict(self, gathered: Gathered) -> Verdict:
-        """That its facts are not storable; the certificate is about those facts alone."""
+        """The verdict that its facts are not storable, with a certificate about these facts alone."""
         clock = Deadline()
         arrays, certificate = self._certificate(gathered)
         bound = margin_bound(arrays, certificate)
@@ -90,7 +90,7 @@ class Obstruction:
 
 @dataclass(frozen=True)
 class Screening:
-    """What is seen of facts before they are stored.
+    """The result of screening facts before they are stored.
 
     input_rank, output_rank: how many directions the inputs span, and the answers about their mean.
     obstructions: what stands in the way.
@@ -106,10 +106,10 @@ class Screening:
 
 
 def screen(gathered: Gathered, seconds: float = 20.0) -> Screening:
-    """Look at facts: at most so many seconds for the verdict, and as many for what stands in the way."""
+    """Screen facts, in at most `seconds` for the verdict, and as many again for what stands in the way."""
     positive("seconds", seconds)
-    at_once = obstructions(gathered)
-    aside = {fact for obstruction in at_once for fact in obstruction.left_out}
+    by_sorting = obstructions(gathered)
+    aside = {fact for obstruction in by_sorting for fact in obstruction.left_out}
     rest = [fact for fact in range(len(gathered)) if fact not in aside]
     verdict = decide(gathered.arrays(rest), seconds=seconds) if rest else None
     doubtful: list[int] = []
@@ -119,7 +119,7 @@ def screen(gathered: Gathered, seconds: float = 20.0) -> Screening:
         doubtful = [fact for fact, margin in zip(rest, margins) if margin <= 0]
     # What sorting found is a proof about a few facts, and so about all of them: a search need not find it again.
     all_facts = range(len(gathered))
-    proved = next((reason.verdict(gathered) for reason in at_once if reason.is_proved(gathered, all_facts)), verdict)
+    proved = next((reason.verdict(gathered) for reason in by_sorting if reason.is_proved(gathered, all_facts)), verdict)
     assert proved is not None
     inputs, outputs = (part.astype(np.float64) for part in (gathered.inputs, gathered.outputs))
     with one_thread():
@@ -128,8 +128,8 @@ def screen(gathered: Gathered, seconds: float = 20.0) -> Screening:
 
 
 def obstructions(gathered: Gathered, doubtful: Sequence[int] = (), seconds: float = math.inf) -> list[Obstruction]:
-    """Everything that sorting finds, and hidden answers and conic inputs among the doubtful facts, as many as are found
-    in so many seconds: of thousands of facts and hundreds of answers, every pair would take minutes."""
+    """The obstructions that sorting finds, and the hidden answers and conic inputs among the doubtful facts that are
+    found in `seconds`: for thousands of facts and hundreds of answers, all pairs would take minutes."""
     deadline = Deadline(seconds)
     inputs, outputs = (part.astype(np.float64) for part in (gathered.inputs, gathered.outputs))
     by_sorting = [*_parallel(gathered, inputs), *_equal(gathered)]
@@ -200,7 +200,7 @@ def _conic(
         return
     order = np.argsort(gathered.targets, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(gathered.targets[order])) + 1)
-    # One input alone that is enough would be parallel, which is known by now.
+    # A single input would have to be parallel, and parallel inputs are known by now.
     several = [(int(gathered.targets[rows[0]]), rows) for rows in groups if len(rows) > 1]
     for fact in doubtful:
         for answer, rows in several:
@@ -226,8 +226,8 @@ def _conic(
 
 
 def alike(directions: Float64[np.ndarray, "n d"]) -> list[list[int]]:
-    """Groups of rows that are the same to rounding. Such rows lie next to each other when all are sorted by their share
-    in one direction, so each is compared with the few before it alone."""
+    """Groups of rows that are the same to rounding. Sorted by their component along a random direction, such rows lie
+    next to each other, so each is compared with the few before it only."""
     axis = np.random.default_rng(0).standard_normal(directions.shape[1])
     along, window = directions @ axis, _SAME_DIRECTION * float(np.linalg.norm(axis))
     groups: list[list[int]] = []

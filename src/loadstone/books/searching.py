@@ -1,7 +1,7 @@
-"""The search for a W that stores facts in words: arrays go in, NumPy searches, and a proof confirms what comes out.
+"""The search for a W that stores facts in words. NumPy searches, and a proof confirms the result.
 
-Of few facts a verdict comes soon, whatever it says; of many a search comes first. Only where passes are so long that
-compiling them pays, or on an accelerator, a problem for JAX is made of the arrays.
+For few facts a verdict is quick, whatever it says; for many a search comes first. Only where passes are so long that
+compiling them pays, or on an accelerator, the facts become a problem for JAX.
 """
 
 from __future__ import annotations
@@ -29,39 +29,39 @@ from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
 from loadstone.solvers.weighted import seconds_a_pass, store_most
 
-#: With fewer products a pass, or at a smaller dimension, verdicts come soon, whatever they say (solvers/decide.py).
+#: With fewer products a pass, or at a smaller dimension, verdicts are quick, whatever they say (solvers/decide.py).
 _SMALL, _FEW_DIMENSIONS = 10**7, 60
 _MOST_PASSES = 1000
-#: With fewer products a pass takes less than half a second, and it is not worth while to foresee how long.
+#: With fewer products a pass takes less than half a second, and its time need not be measured.
 _LONG = 10**10
 
 
 class Search:
-    """A search for W in a linear family. `weights` is the W that it has got to."""
+    """A search for W in a linear family. `weights` is its current W."""
 
     def __init__(self, gathered: Gathered, family: str, seconds: float) -> None:
         d = gathered.inputs.shape[1]
         self.gathered, self.family = gathered, written_family(family)
-        self.subspace = subspace_of(family, d)  # refuses a family that there is not
+        self.subspace = subspace_of(family, d)  # refuses an unknown family
         self.deadline = Deadline(seconds)
         self.weights = np.zeros((d, d))
-        #: How long a pass takes, and to find the rivals of all facts; 0 where that is too short to matter.
+        #: How long a pass takes, and finding the rivals of all facts; 0 where that is too short to matter.
         self.pass_seconds = self.rivals_seconds = 0.0
         self._rivals: tuple[np.ndarray, Rivals] | None = None
 
     def foresee(self, facts: int) -> None:
-        """Find out how long a pass over so many facts takes, if it may take long."""
+        """Measure how long a pass over this many facts takes, if it may take long."""
         if facts * self.gathered.outputs.size >= _LONG:
             self.pass_seconds = seconds_a_pass(self.gathered.problem())
             self.rivals_seconds = seconds_of_rivals(np.eye(len(self.weights)), self.gathered)
 
     def is_small(self, rows: Collection[int]) -> bool:
-        """Whether verdicts on these facts come soon."""
+        """Whether verdicts on these facts are quick."""
         return len(rows) * self.gathered.outputs.size < _SMALL or len(self.weights) < _FEW_DIMENSIONS
 
     def tried(self, rows: Collection[int], seconds: float = math.inf, by_verdict: bool = False) -> Outcome:
-        """Look for a W that stores these facts, and leave it in `weights`, or the best that the search reached. Of many
-        facts a search proves only that they are stored; a verdict proves it either way, but may take long."""
+        """Search for a W that stores these facts, leave it or the best one reached in `weights`, and return what is
+        proved. A search can only prove that facts are stored; a verdict proves it either way, but may take long."""
         if by_verdict or self.is_small(rows):
             begin, left = self.weights if self.weights.any() else None, self.deadline.share(1.0)
             verdict = decide(self.gathered.arrays(rows), start=begin, seconds=left, family=self.family)
@@ -77,24 +77,24 @@ class Search:
             inside = weights if self.subspace is None else self.subspace.projected(weights)
             self.weights, status = inside, solution.status
         else:
-            # Facts that occur twice ask for nothing new, and one length means one compiled program.
-            asked = np.resize(np.fromiter(rows, int, len(rows)), len(self.gathered))
-            solution = solve(self.gathered.problem(asked), self._memory(), stop="exact", limits=limits)
+            # Repeated facts change nothing, and with a fixed length one compiled program serves all.
+            repeated = np.resize(np.fromiter(rows, int, len(rows)), len(self.gathered))
+            solution = solve(self.gathered.problem(repeated), self._memory(), stop="exact", limits=limits)
             self.weights, status = np.asarray(solution.memory.matrix(), np.float64), solution.status
         return Outcome.STORABLE if status == Status.STORED and self.is_proved(rows) else Outcome.UNDECIDED
 
     def store_most(self, rows: Collection[int], seconds: float, progress: Progress) -> None:
-        """Search so long for a W that stores as many of these facts as possible, and leave it in `weights`."""
+        """Search for `seconds` for a W that stores as many of these facts as possible, and leave it in `weights`."""
         problem, each = self.gathered.problem(rows), self.pass_seconds or None
         memory = store_most(problem, self._memory(), max(1e-3, seconds), progress, each)
         self.weights = np.asarray(memory.matrix(), np.float64)
 
     def is_proved(self, rows: Collection[int]) -> bool:
-        """Whether W stores these facts beyond rounding."""
+        """Whether W is proved to store these facts despite rounding."""
         return self.gathered.are_stored(rows, self.weights, self.subspace)
 
     def rivals(self) -> Rivals:
-        """The rival and the margin of every fact. To look twice at the same W would take too long for many facts."""
+        """The rival and the margin of every fact, computed once for each W: for many facts this takes long."""
         if self._rivals is None or self._rivals[0] is not self.weights:
             self._rivals = self.weights, rivals_of(self.weights, self.gathered)
         return self._rivals[1]

@@ -1,11 +1,11 @@
-"""The shuffled control: the same vectors with their answers permuted. What these vectors hold without structure.
+"""The shuffled control: how many facts fit if the answers are permuted, which removes any structure in the facts.
 
-Facts are taken in random order and their answers dealt out at random, each as often as it is there. All answers of the
-book compete for every fact. As many of the shuffled facts as can be stored are found with proof, so what sets the
-control apart from the facts themselves is only which answer belongs to which subject.
+Facts are taken in random order and their answers dealt out at random, each as often as before. All answers of the book
+compete for every fact. The number of shuffled facts that can be stored is proved, so the control differs from the facts
+themselves only in which answer belongs to which subject.
 
-The control has the facts that are stored, and of subjects with the same direction one: with other answers these would
-exclude each other, and that says nothing about room.
+The control has the facts that are stored, but only one for each direction of a subject: with different answers, facts
+with the same direction would exclude each other, which says nothing about room.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from loadstone.readable import readable
 if TYPE_CHECKING:
     from loadstone.books.book import Book
 
-#: No shuffle is followed further than to this share of itself: others differ from it by a few per cent.
+#: Stop once the bounds of a shuffle are this close, relative to what fits: shuffles differ by a few per cent.
 WIDTH = 0.05
 
 
@@ -35,7 +35,7 @@ class Control:
     """How many facts fit if their answers are shuffled.
 
     facts: how many there are to shuffle: those that are stored, one for each direction of a subject.
-    shuffles: how many fit, for each shuffle that was followed.
+    shuffles: how many fit, for each shuffle that was tried.
     """
 
     facts: int
@@ -45,23 +45,23 @@ class Control:
 
     @property
     def counted(self) -> tuple[Fitting, ...]:
-        """The shuffles that were followed to the end; if time was up before, the one with the closest bounds."""
+        """The shuffles with bounds closer than WIDTH; if time was up before, only the one with the closest bounds."""
         ended = tuple(shuffle for shuffle in self.shuffles if shuffle.is_within(WIDTH))
         return ended or tuple(sorted(self.shuffles, key=lambda shuffle: shuffle.most - shuffle.fits)[:1])
 
     @property
     def is_decided(self) -> bool:
-        """Whether a shuffle was followed to the end."""
+        """Whether the bounds of at least one shuffle are closer than WIDTH."""
         return all(shuffle.is_within(WIDTH) for shuffle in self.counted)
 
     @property
     def fits(self) -> float:
-        """At least so many fit, on average over shuffles."""
+        """The lower bound on how many fit, on average over shuffles."""
         return float(np.mean([shuffle.fits for shuffle in self.counted]))
 
     @property
     def most(self) -> float | None:
-        """At most so many fit, on average over shuffles; None if all of one shuffle fit, since there are no more."""
+        """The upper bound on how many fit, on average over shuffles; None if all facts of a shuffle may fit."""
         if any(shuffle.fails is None for shuffle in self.counted):
             return None
         return float(np.mean([shuffle.most for shuffle in self.counted]))
@@ -76,7 +76,7 @@ class Control:
 def shuffled_control(
     book: Book, shuffles: int, guess: float, deadline: Deadline, family: str, progress: Progress
 ) -> Control | None:
-    """How many facts fit in each of so many shuffles, or as many as are followed in time; None if no fact is stored.
+    """How many facts fit in each shuffle, for as many shuffles as time allows; None if no fact is stored.
 
     guess: about how many facts fit.
     progress: called with the number of shuffles that are done, and what is being done.
@@ -84,21 +84,21 @@ def shuffled_control(
     rows = distinct_rows(book)
     if not len(rows):
         return None
-    followed: list[Fitting] = []
+    fittings: list[Fitting] = []
     for seed in range(shuffles):
-        if followed and deadline.is_over:
+        if fittings and deadline.is_over:
             break
         progress(seed, f"shuffle {seed + 1} of {shuffles}: how many of {len(rows)} facts fit")
         random = np.random.default_rng(seed)
         order, targets = random.permutation(rows), random.permutation(book.targets[rows])
         first = lambda k: Arrays(book.inputs[order[:k]], book.outputs, targets[:k])  # noqa: B023, E731
-        followed.append(largest_fitting(first, len(rows), guess, deadline, family, WIDTH))
-        guess = Control(len(rows), tuple(followed)).fits or guess
-    return Control(len(rows), tuple(followed))
+        fittings.append(largest_fitting(first, len(rows), guess, deadline, family, WIDTH))
+        guess = Control(len(rows), tuple(fittings)).fits or guess
+    return Control(len(rows), tuple(fittings))
 
 
 def distinct_rows(book: Book) -> Int[np.ndarray, "k"]:
-    """The stored facts, of those whose subjects have the same direction the first."""
+    """Rows of the stored facts; of those whose subjects have the same direction, only the first."""
     stored = np.flatnonzero(book.stored)
     inputs = book.inputs[stored].astype(np.float64)
     groups = alike(inputs / np.linalg.norm(inputs, axis=1, keepdims=True)) if len(stored) else []

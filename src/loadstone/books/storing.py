@@ -1,7 +1,7 @@
 """Store facts in a book: all of them if any W can, with proof; otherwise as many as a search stores.
 
 If not all can be stored, the facts that a search leaves out are put aside until the others are stored. Each is then
-tried again beside all that are. What stays out is proved not to fit beside the rest, if time allows.
+tried again beside these. What stays out is proved not to fit beside the rest, if time allows.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from loadstone.solvers.conflict import Conflict, conflict_in
 
 #: A conflict is reduced, and simple reasons are looked for, for at most these shares of the time.
 _FOR_CONFLICT, _FOR_SCREENING = 0.25, 0.1
-#: A search for a W that stores everything takes so many passes, give or take a factor of two. If time does not allow
-#: them, there is no such search.
+#: A search for a W that stores everything takes about this many passes, to a factor of two. Without time for them, it
+#: is not tried.
 _USUAL_PASSES = 60
 #: A search in fewer passes than this is not worth while.
 _FEWEST_PASSES = 10
 #: Shares of the time for a search that stores everything, and for one that stores as many facts as possible.
 _FOR_ALL, _FOR_MOST = 0.4, 0.5
-#: A search for most facts leaves so many times the time that it is expected to take to see which facts it has stored.
+#: A search for as many facts as possible leaves this many times the expected time of checking which ones it stored.
 _FOR_RIVALS = 1.3
-#: So many violated facts are put aside at once.
+#: At most this many violated facts are put aside all together; of more, only the worse half.
 _FEW = 8
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What came of storing facts.
+    """The result of storing facts.
 
     book: the book.
     proved: whether every fact is proved to be stored, or not to fit beside those that are.
     impossible: rows of the facts that are proved not to fit.
     obstructions: what screening found.
-    conflict: facts that cannot stand together, if not everything fits and time allowed to find them.
+    conflict: facts that cannot be stored together, if not everything fits and time allowed to find them.
     failures: the facts that are not stored, each with the answer that wins instead.
     seconds: time taken.
     """
@@ -104,8 +104,8 @@ def remember(
 
 
 class _Storing:
-    """Facts on their way into a book. `kept` are the rows that the search's W stores, or is to store; `is_proved` says
-    that it does store them, beyond rounding."""
+    """The storing of facts in a book. `kept` are the rows that W stores, or is to store; `is_proved` says whether it is
+    proved to store them."""
 
     def __init__(self, search: Search, progress: Progress) -> None:
         self.search, self.gathered, self.deadline = search, search.gathered, search.deadline
@@ -137,7 +137,7 @@ class _Storing:
         return Stored(book, proved, tuple(self.impossible), tuple(self.obstructions), conflict, failures, taken)
 
     def _forecast(self) -> str:
-        """What is going to be done, and how long it takes."""
+        """A sentence on what will be done, and how long it takes."""
         facts, each, seconds = f"storing {len(self.kept)} facts", self.search.pass_seconds, self.deadline.seconds
         if not each:
             return facts
@@ -157,8 +157,8 @@ class _Storing:
     def _by_verdicts(self) -> list[int]:
         """Put facts aside until a verdict says that the rest is stored. Returns them, the least violated first.
 
-        Far above capacity the minimum of the loss recalls much less than could be stored, so only the worse half of
-        what it violates goes at a time.
+        Far above capacity the minimum of the loss recalls much less than could be stored, so only the worse half of the
+        violated facts is put aside at a time.
         """
         aside: list[int] = []
         while self.kept:
@@ -170,7 +170,7 @@ class _Storing:
             violated = [row for row in worst_first if margins[row] <= 0]
             if not aside:
                 self.obstructions = obstructions(self.gathered, violated, _FOR_SCREENING * self.deadline.seconds)
-            # None is violated if the least margin is not beyond rounding: then that fact has to go.
+            # None is violated if the least margin is within rounding of zero: then that fact has to go.
             worst = violated[: len(violated) // 2] if len(violated) > _FEW else violated or worst_first[:1]
             aside = worst[::-1] + aside
             self.kept = sorted({*self.kept} - {*worst})
@@ -219,7 +219,7 @@ class _Storing:
                 self.impossible += group
 
     def _is_obstructed(self, row: int) -> bool:
-        """Whether a reason that was seen at once keeps a fact from standing beside those that are kept."""
+        """Whether a known obstruction proves that a fact does not fit beside those that are kept."""
         reasons = [] if self.deadline.is_over else [reason for reason in self.obstructions if row in reason.facts]
         if any(reason.is_proved(self.gathered, {*self.kept, row}) for reason in reasons):
             self.impossible.append(row)
@@ -227,7 +227,7 @@ class _Storing:
         return False
 
     def _conflict(self) -> Conflict | None:
-        """The facts against which the first impossible fact that has no simple reason cannot stand."""
+        """The conflict of the first impossible fact that no obstruction explains."""
         simple = {row for reason in self.obstructions for row in reason.facts}
         row = next((row for row in self.impossible if row not in simple), None)
         if row is None:

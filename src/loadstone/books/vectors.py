@@ -23,9 +23,9 @@ Vector = Float[np.ndarray, "d"]
 Entry = tuple[str, str, Any]
 #: A file, a mapping from words to vectors, or a function that knows the vector of a word or returns None.
 Source = str | Path | Mapping[str, ArrayLike] | Callable[[str], ArrayLike | None]
-#: So many words are read before `progress` is called again.
+#: `progress` is called once in so many words.
 _NOW_AND_THEN = 5000
-#: A word of a binary file that is longer than this is a sign that the file is something else.
+#: A longer word in a binary file means that it is no file of word2vec.
 _LONGEST_WORD = 10_000
 
 
@@ -86,8 +86,8 @@ def _vector(name: str, values: Any) -> Vector:
 
 
 def _text(path: Path, wanted: set[str], progress: Progress) -> Iterator[Entry]:
-    """GloVe's text: a word and its numbers a line. word2vec's begins with a line of two numbers, how many and how long,
-    which is not taken for a word because a vector has more than one number."""
+    """The entries of a text file: a word and its numbers a line. In word2vec's format a first line gives the number of
+    vectors and their length; it is not taken for a word because a vector has more than one number."""
     width = None
     with open(path, "rb") as file:
         for line, raw in enumerate(file, 1):
@@ -125,7 +125,7 @@ def _is_number(part: bytes) -> bool:
 
 
 def _binary(path: Path, wanted: set[str], progress: Progress) -> Iterator[Entry]:
-    """word2vec's binary file: how many words and how long their vectors are, then each word with its numbers."""
+    """The entries of word2vec's binary format: the number of words and their vectors' length, then word by word."""
     with open(path, "rb") as file:
         header = file.readline(100).split()
         if len(header) != 2 or not all(part.isdigit() for part in header):

@@ -14,8 +14,8 @@ from loadstone.cli.devices import missing_platform
 from loadstone.cli.interrupts import ends_like_an_interrupt
 from loadstone.cli.streams import answering, drop_unwritten, open_streams, say
 
-#: The commands in the groups of `loadstone --help`, each with its module. Only the one that is asked for is imported:
-#: all of them together take a second.
+#: The commands in the groups of `loadstone --help`, each with its module. Only that of the command that is run is
+#: imported: all of them together take a second.
 GROUPS = {
     "Predict": {"predict": "predict", "explore": "explore"},
     "Store and ask": {"facts": "facts", "train": "train"},
@@ -67,9 +67,9 @@ def main() -> None:
     open_streams()
     try:
         with ends_like_an_interrupt():
-            asked = sys.argv[1:2]
-            needed = [name for name in asked if name in COMMANDS]
-            code = app_of(needed if needed or asked == ["--version"] else COMMANDS)(standalone_mode=False)
+            first = sys.argv[1:2]
+            needed = [name for name in first if name in COMMANDS]
+            code = app_of(needed if needed or first == ["--version"] else COMMANDS)(standalone_mode=False)
             with answering():
                 pass  # flushes what the command printed
     except _Usage as error:  # type: ignore[misc]  # which class depends on Typer

@@ -1,4 +1,4 @@
-"""loadstone capacity: the exact number of associations that fit, stream by stream, beside the prediction."""
+"""loadstone capacity: the exact number of associations that fit, for each stream, and the predicted one."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def capacity(
     from loadstone.tasks.capacity import exact_capacity
 
     limits = options.proof_limits(steps, budget)
-    asked = partial(options.drawn_instance, problem=problem, law=law, answers=answers, frequencies=frequencies)
-    facts = asked(d, 2, seed=seed)
+    drawn = partial(options.drawn_instance, problem=problem, law=law, answers=answers, frequencies=frequencies)
+    facts = drawn(d, 2, seed=seed)
     subspace, family = subspace_of(family, d, seed=seed), written_family(family)
     dimensions = d * d if subspace is None else subspace.dimension(d)
     predicted, interval = _predicted(family, facts)
@@ -83,19 +83,19 @@ def capacity(
         for index in range(seeds):
             say_verdict = lambda p, verdict: progress(index, f"seed {seed + index}: p = {p} {verdict.verdict}")  # noqa: E731, B023
             capacities.append(
-                exact_capacity(asked(d, around, seed=seed + index), limits, progress=say_verdict, family=family)
+                exact_capacity(drawn(d, around, seed=seed + index), limits, progress=say_verdict, family=family)
             )
         progress(seeds, "")
-    decided = [one.p_c for one in capacities if one.p_c is not None]
+    decided = [exact.p_c for exact in capacities if exact.p_c is not None]
     record: dict[str, Any] = {
         "problem": problem, "d": d, "law": law, "family": family, "dimensions": dimensions,
         **({} if answers is None else {"answers": facts.answers, "frequencies": facts.frequencies}),
-        "seeds": list(range(seed, seed + seeds)), "p_c": [one.p_c for one in capacities],
-        "alpha_c": [None if one.p_c is None else float(alpha(one.p_c, d)) for one in capacities],
+        "seeds": list(range(seed, seed + seeds)), "p_c": [exact.p_c for exact in capacities],
+        "alpha_c": [None if exact.p_c is None else float(alpha(exact.p_c, d)) for exact in capacities],
         "mean_p_c": fmean(decided) if decided else None, "undecided": seeds - len(decided),
         "predicted_p_c": predicted, "predicted_interval": interval,
-        "verdicts": sum(verdict != Outcome.UNDECIDED for one in capacities for _, verdict in one.verdicts),
-        "seconds": sum(one.seconds for one in capacities),
+        "verdicts": sum(verdict != Outcome.UNDECIDED for exact in capacities for _, verdict in exact.verdicts),
+        "seconds": sum(exact.seconds for exact in capacities),
     }  # fmt: skip
     if json:
         print_json(record)
@@ -107,7 +107,7 @@ def capacity(
 
 
 def _predicted(family: str, facts: Instance) -> tuple[float | None, list[int] | None]:
-    """The predicted capacity and the interval of 95 % of all streams; None where it is not known."""
+    """The predicted capacity and the interval that holds that of 95 % of all streams; None where it is not known."""
     d, answers = facts.d, facts.answers
     # Sets of outputs that differ show different directions.
     sets = sets_of_outputs(facts.kind, d * d)

@@ -14,7 +14,7 @@ from loadstone.cli.output import UNDECIDED, print_json, progress_of, say
 from loadstone.files import check_writable
 from loadstone.problems.kinds import check_kind
 
-#: What --json says of a verdict, besides the reason.
+#: The fields of a verdict that --json prints, besides the reason.
 _NUMBERS = "verdict margin bound share passes newton_steps cg_products dense_solves seconds".split()
 _SENTENCE = (
     "{verdict}: {reason} "

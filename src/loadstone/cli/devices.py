@@ -10,7 +10,7 @@ from loadstone.cli.streams import keep_output_for_answers
 
 
 def missing_platform() -> str | None:
-    """What to say if JAX cannot start on what JAX_PLATFORMS names; its own error does not say why."""
+    """The sentence to print if JAX cannot start on JAX_PLATFORMS, else None; its own error does not say why."""
     wanted = os.environ.get("JAX_PLATFORMS")
     if not wanted or "jax" not in sys.modules:
         return None
@@ -25,7 +25,7 @@ def missing_platform() -> str | None:
 
 
 def devices_of(devices: int | None, coordinator: str | None, processes: int | None, process: int | None) -> int | None:
-    """How many devices to use; None: the one that JAX takes by itself. Joins other processes if there are any."""
+    """How many devices to use; None: the default device of JAX. Joins the other processes if there are any."""
     if coordinator is None:
         for name, value in (("processes", processes), ("process", process)):
             if value is not None:

@@ -14,7 +14,7 @@ from loadstone.cli.output import print_json, say
 def export(
     store: options.StoreFolder,
     out: Annotated[str, typer.Option(help="The file to write.")],
-    format: Annotated[Optional[str], typer.Option(help="csv or parquet; by default what --out ends in.")] = None,
+    format: Annotated[Optional[str], typer.Option(help="csv or parquet; default: by the ending of --out.")] = None,
     json: options.Json = False,
 ) -> None:
     """Write one row for each record of a store: what was run, what came out, how long it took."""

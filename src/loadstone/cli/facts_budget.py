@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def budget(
     book: options.BookFile,
     more: Annotated[Optional[str], typer.Option(help="Further facts: how many fit beside the stored ones?")] = None,
-    vectors: Annotated[Optional[str], typer.Option(help="Their vectors; default: of the book's words.")] = None,
+    vectors: Annotated[Optional[str], typer.Option(help="Their vectors; default: those of the book.")] = None,
     words: options.WordsFile = None,
     columns: options.ColumnNames = "subject,object",
     phrases: options.Phrases = "mean",
@@ -29,7 +29,7 @@ def budget(
     seconds: Annotated[float, typer.Option(help="Most seconds, about; then bounds are given.")] = 60.0,
     json: options.Json = False,
 ) -> None:
-    """How full a book is: by the law, by a shuffled control and, with --more, exactly for further facts."""
+    """Show how full a book is: by the law, by a shuffled control and, with --more, exactly for further facts."""
     positive("seconds", seconds)
     whole("shuffles", shuffles, 0)
     if more is None and vectors is not None:
@@ -52,7 +52,7 @@ def budget(
 
 
 def law_rows(law: Law) -> dict[str, str]:
-    """What the law says of random facts."""
+    """Rows on what the law predicts for random facts."""
     dimensions = f"{law.input_dimensions}, {law.output_dimensions}"
     rows = {"answers": str(law.answers), "dimensions of subjects and answers": dimensions}
     if law.capacity is None:
@@ -68,7 +68,7 @@ def law_rows(law: Law) -> dict[str, str]:
 
 
 def control_rows(control: Control | None) -> dict[str, str]:
-    """How many facts fit if their answers are shuffled."""
+    """Rows on how many facts fit if their answers are shuffled."""
     if control is None:
         return {}
     least, most = control.structure
@@ -81,7 +81,7 @@ def control_rows(control: Control | None) -> dict[str, str]:
 
 
 def more_rows(more: FurtherFacts | None) -> dict[str, str]:
-    """How many further facts fit."""
+    """A row on how many further facts fit."""
     if more is None:
         return {}
     fitting = more.fitting
@@ -91,7 +91,7 @@ def more_rows(more: FurtherFacts | None) -> dict[str, str]:
 
 
 def control_words(full: BookBudget) -> list[str]:
-    """What the control means."""
+    """Sentences on what the control means."""
     control = full.shuffled
     if control is None:
         return []
@@ -115,7 +115,7 @@ def control_words(full: BookBudget) -> list[str]:
 
 
 def more_words(more: FurtherFacts | None) -> list[str]:
-    """What stands in the way of further facts."""
+    """Sentences on what stands in the way of further facts."""
     if more is None:
         return []
     words = []

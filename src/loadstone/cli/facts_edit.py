@@ -1,4 +1,4 @@
-"""loadstone facts edit: add, change and remove facts of a book, and see what that costs."""
+"""loadstone facts edit: add, change and remove facts of a book, and see which facts are lost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from loadstone.cli.output import print_json, say
 if TYPE_CHECKING:
     from loadstone.books.editing import Edited
 
-#: So many facts are named; --json has them all.
+#: At most this many facts are printed; --json has them all.
 _SHOWN = 20
 
 
@@ -35,11 +35,11 @@ def edit(
     words: options.WordsFile = None,
     columns: options.ColumnNames = "subject,object",
     phrases: options.Phrases = "mean",
-    old: Annotated[Optional[float], typer.Option(help="batch: weight of an old fact beside an edit.")] = None,
+    old: Annotated[Optional[float], typer.Option(help="batch: weight of an old fact relative to an edit.")] = None,
     seconds: Annotated[float, typer.Option(help="Most seconds of a refit, about.")] = 60.0,
     json: options.Json = False,
 ) -> None:
-    """Add, change and remove facts; which old facts that loses is said by name."""
+    """Add, change and remove facts of a book, and name the old facts that are lost."""
     options.checked_file(out)
     from loadstone.books.book import open_book
     from loadstone.books.editing import edit as edit_book

@@ -26,9 +26,9 @@ def recall(
     from loadstone.books.book import open_book
 
     opened = open_book(book)
-    asked = [line.rstrip("\n") for line in sys.stdin if line.strip()] if subjects == ["-"] else subjects
+    names = [line.rstrip("\n") for line in sys.stdin if line.strip()] if subjects == ["-"] else subjects
     rows, unknown = [], []
-    for subject in asked:
+    for subject in names:
         try:
             rows += _rows(opened, subject, top)
         except KeyError as error:
@@ -48,10 +48,10 @@ def _rows(book: Book, subject: str, top: int) -> list[dict[str, object]]:
     return [
         {
             "subject": book.subjects[row],
-            "answer": one.answer,
-            "score": one.score,
-            "margin": one.margin,
+            "answer": recalled.answer,
+            "score": recalled.score,
+            "margin": recalled.margin,
             "stored": stored,
         }
-        for one in book.recall(subject, top)
+        for recalled in book.recall(subject, top)
     ]

@@ -27,20 +27,20 @@ def screen(
     from loadstone.books.screening import screen as screened
     from loadstone.proofs.verdict import in_words
 
-    seen = screened(gathered, seconds)
-    known, verdict = about(gathered), seen.verdict
+    result = screened(gathered, seconds)
+    known, verdict = about(gathered), result.verdict
     if json:
-        numbers = {"input_rank": seen.input_rank, "output_rank": seen.output_rank, "verdict": verdict.verdict}
-        reasons = [described(gathered, reason) for reason in seen.obstructions]
+        numbers = {"input_rank": result.input_rank, "output_rank": result.output_rank, "verdict": verdict.verdict}
+        reasons = [described(gathered, reason) for reason in result.obstructions]
         print_json(known | numbers | {"obstructions": reasons, "seconds": verdict.seconds})
         return
     rows = {
         "facts": known["facts"], "answers": known["answers"], "dimension": known["d"],
-        "directions that the subjects span": seen.input_rank, "directions that the answers span": seen.output_rank,
+        "directions that the subjects span": result.input_rank, "directions that the answers span": result.output_rank,
         "all of them together": verdict.verdict,
     }  # fmt: skip
     print_pairs(f"{facts} with {vectors}", {name: str(value) for name, value in rows.items()})
     say(in_words(verdict))
-    say_obstructions(seen.obstructions)
-    if not seen.obstructions:
+    say_obstructions(result.obstructions)
+    if not result.obstructions:
         say("No two subjects or answers are in each other's way.")

@@ -1,4 +1,4 @@
-"""loadstone facts store: facts into a book, with proof."""
+"""loadstone facts store: store facts in a book, with proof."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from loadstone.books.gathered import Gathered
     from loadstone.books.storing import Stored
 
-#: So many facts that are not stored are named; --json has them all.
+#: At most this many facts that are not stored are printed; --json has them all.
 _SHOWN = 20
 
 

@@ -1,4 +1,4 @@
-"""What the commands about a person's own facts say: of the files that they read, and of facts that do not fit."""
+"""What the commands about a person's own facts share: reading facts, and sentences about them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def gathered_from(
     facts: str, vectors: Source, words: str | None, columns: str, phrases: str, least_answers: int = 2
 ) -> Gathered:
-    """Read the facts, and say what was left out or averaged on the way."""
+    """Read the facts, and print what was left out or averaged."""
     from loadstone.books.gathered import gather
 
     size = os.path.getsize(vectors) if isinstance(vectors, str) and os.path.isfile(vectors) else 0
@@ -42,7 +42,7 @@ def named_columns(columns: str) -> tuple[str, str]:
 
 
 def about_own(gathered: Gathered, instance: str, vectors: str) -> dict[str, Any]:
-    """What `certify` and `capacity` say about facts in words, in the place of an instance."""
+    """What `certify` and `capacity` print about facts in words instead of an instance."""
     return {
         "problem": "original", "instance": instance, "vectors": vectors, "d": int(gathered.inputs.shape[1]),
         "p": len(gathered), "answers": len(gathered.answers),
@@ -51,7 +51,7 @@ def about_own(gathered: Gathered, instance: str, vectors: str) -> dict[str, Any]
 
 
 def about(gathered: Gathered) -> dict[str, object]:
-    """Keys that the commands of `facts` print."""
+    """What the commands of `facts` print about the facts that they read."""
     return {
         "facts": len(gathered), "answers": len(gathered.answers), "d": int(gathered.inputs.shape[1]),
         "repeated": gathered.repeated, "averaged": list(gathered.averaged),
@@ -72,25 +72,25 @@ def described_failures(failures: Iterable[Failure]) -> list[list[object]]:
 
 
 def say_averaged(names: Sequence[str]) -> None:
-    """Say which names have the mean of several vectors, if any has."""
+    """Print which names have the mean of several vectors, if there are any."""
     if names:
         averaged = counted(len(names), "name has the mean of its", "names have the mean of their")
         say(f"{averaged} words as vector: {some(names)}.")
 
 
 def say_missing(names: Sequence[str], left_out: str) -> None:
-    """Say which names have no vector, and what is left out for that ('3 facts are')."""
+    """Print which names have no vector, and what is left out because of it ('3 facts are')."""
     say(f"{counted(len(names), 'name has', 'names have')} no vector, and {left_out} left out: {some(names)}.")
 
 
 def say_obstructions(reasons: Iterable[Obstruction]) -> None:
-    """Say why facts cannot be stored, and what to do."""
+    """Print why facts cannot be stored, and what to do."""
     for reason in reasons:
         say(f"{reason.kind}: {reason.statement} What to do: {reason.advice}")
 
 
 def say_progress(done: int, words: str) -> None:
-    """Progress of long work, in words alone."""
+    """Print the progress of long work, only its words."""
     say(words)
 
 

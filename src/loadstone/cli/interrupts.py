@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from importlib.machinery import ExtensionFileLoader
 from types import FrameType
 
-#: Where Python's weak sets and dictionaries forget what was deleted. It drops exceptions there.
+#: Where Python's weak sets and dictionaries remove what was deleted, and where it drops exceptions.
 _FORGETTING = {
     (method.__code__.co_filename, name)
     for method, name in ((weakref.WeakSet.add, "_remove"), (weakref.WeakValueDictionary.get, "remove"))
 }
-#: After how many seconds an interrupt is tried again that came at a bad moment.
+#: An interrupt that came at a bad moment is tried again after this many seconds.
 _AGAIN_SECONDS = 0.01
 
 
@@ -24,8 +24,8 @@ _AGAIN_SECONDS = 0.01
 def ends_like_an_interrupt() -> Iterator[None]:
     """Treat SIGTERM and SIGHUP like Ctrl-C: workers are ended, temporary files removed.
 
-    A signal that is ignored stays ignored, as `nohup` needs it. Compiled code that an interrupt goes through may make
-    another error of it, which then counts as the interrupt.
+    A signal that is ignored stays ignored, as `nohup` needs it. Compiled code that an interrupt passes through may turn
+    it into another error, which then counts as the interrupt.
     """
     polite = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
     numbers = [*polite, signal.SIGALRM]
@@ -60,8 +60,8 @@ def ends_like_an_interrupt() -> Iterator[None]:
 
 
 def _can_be_raised_in(frame: FrameType | None) -> bool:
-    """Whether an exception goes up from here. In what the garbage collector calls, and where an object is deleted,
-    Python drops it; in a compiled module that is being loaded, it may crash the process."""
+    """Whether an exception raised here propagates. In callbacks of the garbage collector, and where an object is
+    deleted, Python drops it; in a compiled module that is being loaded, it may crash the process."""
     collected = {getattr(called, "__code__", None) for called in gc.callbacks}
     while frame is not None:
         name = frame.f_code.co_name

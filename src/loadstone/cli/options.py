@@ -1,4 +1,4 @@
-"""The options that several commands have, each written once, and what the commands make of them."""
+"""The options that several commands have, each written once, and how their values are read."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from loadstone.runs.store import Store
     from loadstone.solvers.decide import ProofLimits
 
-#: Options in the panels of help, which are by purpose: `what(help=...)` is one in the panel 'What'.
+#: Options in the panels of the help text: `what(help=...)` is an option in the panel 'What'.
 what, how, limits, devices, output = (
     partial(typer.Option, rich_help_panel=panel) for panel in ("What", "How", "Limits", "Devices", "Output")
 )
 
 # Facts that are drawn at random.
 Dimension = Annotated[int, what("--d", help="Dimension of the embeddings.")]
-#: For commands that take facts of a file instead.
+#: For commands that also take facts from a file.
 DimensionOrFile = Annotated[Optional[int], what("--d", help="Dimension of the embeddings.")]
 Size = Annotated[Optional[int], what("--p", "--facts", help="Number of associations.")]
 Load = Annotated[Optional[float], what(help="Load p log p / d^2, instead of --p.")]
@@ -46,12 +46,12 @@ FactsFile = Annotated[str, typer.Argument(help="Facts: .csv, .tsv, .jsonl or .pa
 VectorsFile = Annotated[
     str, typer.Option(help="Vectors: text of GloVe or word2vec, .bin, .npz (words, vectors), .npy or .safetensors.")
 ]
-#: For commands that take an instance of numbers too.
+#: For commands that also take an instance of numbers.
 OwnVectors = Annotated[
     Optional[str],
     typer.Option(help="Vectors of the words, if --instance has facts in words (as for loadstone facts store)."),
 ]
-WordsFile = Annotated[Optional[str], typer.Option(help="Words of an .npy or .safetensors file, one a line.")]
+WordsFile = Annotated[Optional[str], typer.Option(help="Text file with the words of an .npy or .safetensors file.")]
 ColumnNames = Annotated[str, typer.Option(help="The two columns, as in country,capital.")]
 Phrases = Annotated[str, typer.Option(help="Names without a vector: mean (of the vectors of their words) or exact.")]
 BookFile = Annotated[str, typer.Argument(help="The book that loadstone facts store wrote.")]
@@ -71,7 +71,7 @@ HessianBudget = Annotated[Optional[str], limits(help="Memory for the Hessian, su
 ProblemBudget = Annotated[Optional[str], limits(help="Memory a problem may take, such as 8GiB.")]
 
 StoreFolder = Annotated[str, typer.Option(help="Folder of the store.")]
-NamedScale = Annotated[str, typer.Option(help="Of a named sweep: quick or paper.")]
+NamedScale = Annotated[str, typer.Option(help="Scale of a named sweep: quick or paper.")]
 Json = Annotated[bool, output("--json", help="One JSON object on standard output.")]
 
 #: The largest sizes that a spec allows.
@@ -79,7 +79,7 @@ MOST_DIMENSION, MOST_ASSOCIATIONS = 2**24, 2**31 - 1
 
 
 def checked_file(out: str | None) -> None:
-    """Refuse, before any work, a file that cannot be written; None stands for none."""
+    """Refuse, before any work, a file that cannot be written; None: no file."""
     if out is not None:
         check_writable(file_name("out", out))
 
@@ -109,7 +109,7 @@ def check_given_once(
 
 
 def check_not_drawn(**options: tuple[object, object]) -> None:
-    """Refuse options that are about drawn facts where facts are given. Each has its value and its default."""
+    """Refuse options about drawn facts where facts are given. Each option comes with its value and its default."""
     for name, (value, default) in options.items():
         if value != default:
             raise refuse(name, value, "left out with --instance: it is about facts that are drawn at random")
@@ -128,7 +128,7 @@ def drawn_instance(
 
 
 def parameters_from(settings: Iterable[str] | None) -> dict[str, object]:
-    """What `--set name=value` says, each name once."""
+    """The parameters that `--set name=value` gives, each name once."""
     parameters: dict[str, object] = {}
     for setting in settings or ():
         name, equals, value = setting.partition("=")

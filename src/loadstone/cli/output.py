@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Exit code of a search without a verdict, and of chains that have not mixed.
 UNDECIDED = 3
-#: Where there is no terminal, a line comes every few seconds; a bar appears for what takes longer than a second.
+#: Without a terminal, a line is printed every few seconds; on one, a bar appears after a second.
 _SPEAK_SECONDS, _SHOW_SECONDS = 5.0, 1.0
 _WORDS = bars.TextColumn("{task.fields[words]}")
 
@@ -67,7 +67,7 @@ def _print(table: Table) -> None:
 
 
 def _bar(*columns: bars.ProgressColumn) -> bars.Progress:
-    """A bar on standard error that is gone in the end, if that is a terminal."""
+    """A progress bar on standard error, removed at the end."""
     left = bars.TextColumn("{task.description}"), bars.BarColumn()
     return bars.Progress(*left, *columns, console=Console(stderr=True), transient=True)
 
@@ -86,7 +86,7 @@ def progress_of(what: str, total: int) -> Iterator[Progress]:
 
 @contextmanager
 def reading_bar(name: str, total: int) -> Iterator[Progress]:
-    """Progress in a file of `total` bytes. Of a file that is read within a second nothing is shown."""
+    """Progress of reading a file of `total` bytes; nothing is shown if that takes less than a second."""
     began, spoken = time.monotonic(), [time.monotonic()]
     bar = _bar(bars.DownloadColumn())
     task = bar.add_task(f"reading {escape(name)}")
@@ -135,7 +135,7 @@ def duration(seconds: float) -> str:
 
 
 def _pace(progress: sweep.Progress) -> str:
-    """Rate, time left and one of the current runs, in words."""
+    """The rate, the time left and one of the current runs, in words."""
     if progress.seconds_left is None:
         return "starting workers" if not progress.current else next(iter(progress.current.values()))
     words = f"{progress.done / progress.seconds:.2g}/s, {duration(progress.seconds_left)} left"

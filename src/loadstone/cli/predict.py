@@ -1,4 +1,4 @@
-"""loadstone predict: what the theory says about a size, without training anything."""
+"""loadstone predict: what the theory predicts for a size, without training anything."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def predict(
     curves: Annotated[bool, options.output("--curves", help="Also loss and accuracy of the trained memory.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Predict how many facts fit into a d x d memory, and whether so many do."""
+    """Predict how many facts fit into a d x d memory, and whether a given number does."""
     decoupled = choice("problem", problem, ("original", "decoupled")) == "decoupled"
     prediction = theory.predict(
         d, p, load=load, kappa=kappa, answers=answers, family=memory, decoupled=decoupled, margin=margin,
@@ -75,7 +75,7 @@ def intuition(prediction: Prediction) -> str | None:
 
 
 def _record(prediction: Prediction) -> dict[str, object]:
-    """The prediction as JSON says it: with the paper's names too."""
+    """The prediction for JSON, under the paper's names too."""
     x = prediction
     papers = {"p": x.facts, "p_c": x.facts_c, "filled_in": _filled_in(x), "capacity_interval": _interval(x)}
     return asdict(x) | papers | {"caveats": list(x.caveats), "intuition": intuition(x)}
@@ -86,7 +86,7 @@ def _filled_in(prediction: Prediction) -> str | None:
 
 
 def _interval(prediction: Prediction) -> tuple[int, int] | None:
-    """Between which p the exact capacity of 95 % of all streams lies: how sharp the threshold is."""
+    """The interval of p that holds the exact capacity of 95 % of all streams; None where it is not known."""
     known = prediction.is_paper_setting and prediction.kappa == 1 and prediction.d <= _LARGEST_WITH_INTERVAL
     return storable_interval(prediction.d) if known else None
 
@@ -114,7 +114,7 @@ def _rows(prediction: Prediction) -> dict[str, str]:
 
 
 def rows_of_the_paper(prediction: Prediction) -> dict[str, str]:
-    """What is said of as many answers as facts, without a family or a margin. The explorer says the same."""
+    """The table for the paper's setting: as many answers as facts, no family, no margin. The explorer has it too."""
     x = prediction
     interval = _interval(x)
     return {

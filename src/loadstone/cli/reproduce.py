@@ -31,7 +31,7 @@ def reproduce(
     figures: Annotated[Optional[list[str]], typer.Argument(help=f"Of {', '.join(STUDIES)}; default: all.")] = None,
     out: Annotated[str, typer.Option(help="Folder for figures and records; made if missing.")] = "out",
     scale: Annotated[str, typer.Option(help="quick, or paper for the paper's own sizes.")] = "quick",
-    seeds: Annotated[Optional[int], typer.Option(help="Only so many seeds of each point.")] = None,
+    seeds: Annotated[Optional[int], typer.Option(help="Only this many seeds of each point.")] = None,
     workers: Annotated[Optional[int], typer.Option(help="Processes; default: one per core, or one on a GPU.")] = None,
     store: Annotated[Optional[str], typer.Option(help="Folder of the records; default: store in --out.")] = None,
     from_shipped: Annotated[bool, typer.Option("--from-shipped", help="Draw the records of a checkout.")] = False,
@@ -45,7 +45,7 @@ def reproduce(
     choice("scale", scale, ("quick", "paper"))
     names = list(dict.fromkeys(choice("figure", name, tuple(STUDIES)) for name in figures or STUDIES))
     check_installed()
-    chosen = [study_of(name) for name in names]
+    studies = [study_of(name) for name in names]
     packed = _shipped(scale) if from_shipped else []
     folder = _folder(out)
     files = [f"{name}.{ending}" for name in names for ending in ("svg", "pdf", "png", "json")]
@@ -55,14 +55,14 @@ def reproduce(
     from loadstone.runs.pack import PackedStore
     from loadstone.runs.store import Store
 
-    wanted = {one.name: [spec for spec in dict.fromkeys(one.runs(scale)) if spec.seed < most] for one in chosen}
+    wanted = {study.name: [spec for spec in dict.fromkeys(study.runs(scale)) if spec.seed < most] for study in studies}
     specs = list(dict.fromkeys(spec for runs in wanted.values() for spec in runs))
     own = Store(store or folder / "store") if store or not from_shipped else None
     if own and not from_shipped:
         _run(specs, own, workers)
     with PackedStore(packed) as shipped:
         rows = _rows(specs, [own, shipped] if own else [shipped])
-    sections = [section for one in chosen if (section := _section(one, wanted[one.name], rows, folder))]
+    sections = [section for study in studies if (section := _section(study, wanted[study.name], rows, folder))]
     _report(sections, folder, scale)
 
 
@@ -89,13 +89,13 @@ def _run(specs: list[Spec], records: Store, workers: int) -> None:
 
 
 def _shipped(scale: str) -> list[Path]:
-    """Packed records of a checkout: in the current folder, or in the checkout that this package runs from."""
+    """The packed records of a checkout: of the current folder, or of the checkout that this package runs from."""
     results = [root / "results" for root in (Path.cwd(), Path(loadstone.__file__).parents[2])]
     for folder in results:
         if packed := sorted((folder / scale).glob("*.zip")):
             return packed
-    if there := sorted({file.parent.name for folder in results for file in folder.glob("*/*.zip")}):
-        raise FileNotFoundError(f"scale is {scale!r}, but records are shipped for {', '.join(there)} only.")
+    if scales := sorted({file.parent.name for folder in results for file in folder.glob("*/*.zip")}):
+        raise FileNotFoundError(f"scale is {scale!r}, but records are shipped for {', '.join(scales)} only.")
     raise FileNotFoundError(
         f"The shipped records are in the folder results/{scale} of loadstone's repository, not in the installed "
         "package: run this in a checkout of the repository."
@@ -103,8 +103,8 @@ def _shipped(scale: str) -> list[Path]:
 
 
 def _rows(specs: list[Spec], places: Sequence[Store | PackedStore]) -> dict[Spec, Row]:
-    """The record of each spec that has one in the first of these places that does; each is read once, for all figures
-    that show it."""
+    """The record of each spec, from the first of these places that has it. Each is read once, for all figures that show
+    it."""
     from loadstone.studies.kit.rows import row_of
 
     rows = {}
@@ -138,7 +138,7 @@ def _section(study: Study, wanted: list[Spec], rows: dict[Spec, Row], folder: Pa
 
 
 def _usable(name: str, wanted: list[Spec], rows: dict[Spec, Row]) -> list[Row]:
-    """The rows of runs that exist and did not diverge; lines say how many others there are."""
+    """The rows of runs that have a record and did not diverge. Prints how many others there are."""
     recorded = [rows[spec] for spec in wanted if spec in rows]
     usable = [row for row in recorded if row["status"] != "diverged"]
     if len(usable) < len(recorded):
@@ -157,7 +157,7 @@ def _times(rows: list[Row]) -> dict[str, float]:
 
 
 def _report(sections: list[Section], folder: Path, scale: str) -> None:
-    """The report, its numbers, and the interactive page."""
+    """Write the report, its numbers, and the interactive page."""
     from loadstone.pages.explorer import explorer_page
     from loadstone.studies.report.html import report_page
     from loadstone.studies.report.numbers import report_numbers, report_text

@@ -1,4 +1,4 @@
-"""loadstone run: every spec of a grid gets its record."""
+"""loadstone run: run the specs of a grid and record the results in a store."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def run(
     if elsewhere or engine == "dask":
         from loadstone.runs.engines.dask import DaskEngine, Elsewhere, ThisMachine
 
-        there = Elsewhere(scheduler_file, address, tls_ca, tls_cert, tls_key, trust_network) if elsewhere else None
-        chosen: Engine = DaskEngine(there or ThisMachine(workers), resource, patience, limit)
+        remote = Elsewhere(scheduler_file, address, tls_ca, tls_cert, tls_key, trust_network) if elsewhere else None
+        in_use: Engine = DaskEngine(remote or ThisMachine(workers), resource, patience, limit)
     else:
-        chosen = engine_here(workers, limit)
+        in_use = engine_here(workers, limit)
     records = Store(store)
     try:
         with ends_like_an_interrupt(), sweep_bar(grid) as progress:
-            outcome = run_sweep(specs, records, chosen, progress)
+            outcome = run_sweep(specs, records, in_use, progress)
     except KeyboardInterrupt:
         left = len(records.missing([spec.key for spec in specs]))
         say(f"{len(specs) - left} of {len(specs)} runs are recorded; start again to run the rest.")
@@ -79,7 +79,7 @@ def run(
 
 
 def report(outcome: Outcome, json: bool) -> None:
-    """Say how a sweep has ended."""
+    """Print how a sweep has ended."""
     if outcome.quarantined:
         say(f"{outcome.quarantined} damaged records were set aside and their runs repeated.")
     if outcome.lost_workers:

@@ -1,4 +1,4 @@
-"""loadstone sample: the set of all memories that store an instance, beside what is predicted."""
+"""loadstone sample: the set of all memories that store an instance, compared with the prediction."""
 
 from __future__ import annotations
 

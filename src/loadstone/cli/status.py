@@ -60,7 +60,7 @@ def _seconds_left(summaries: Iterable[Mapping], missing: Sequence[Spec], workers
             timed.setdefault(str(device), []).append((seconds, Spec.from_identity(summary["spec"])))
     if not timed:
         return None
-    device, runs = max(timed.items(), key=lambda one: len(one[1]))
+    device, runs = max(timed.items(), key=lambda item: len(item[1]))
     expected = sum(cost(spec, device) for _, spec in runs)
     return sum(seconds for seconds, _ in runs) / expected * sum(cost(spec, device) for spec in missing) / workers
 

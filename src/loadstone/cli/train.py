@@ -47,15 +47,15 @@ def train(
         ),
     ] = None,
     budget: options.ProblemBudget = None,
-    devices: Annotated[Optional[int], options.devices(help="Spread each problem over so many devices.")] = None,
+    devices: Annotated[Optional[int], options.devices(help="Spread each problem over this many devices.")] = None,
     coordinator: Annotated[
-        Optional[str], options.devices(help="Be one of several processes: host:port of the first, or auto (SLURM).")
+        Optional[str], options.devices(help="Run as one of several processes: host:port of the first, or auto (SLURM).")
     ] = None,
     processes: Annotated[Optional[int], options.devices(help="How many processes there are.")] = None,
     process: Annotated[Optional[int], options.devices(help="Which of them this is, from 0.")] = None,
     checkpoint: Annotated[
         Optional[str],
-        options.output(help="File (.npz) that the search is kept in; the same command goes on from it."),
+        options.output(help="File (.npz) in which the search is saved; the same command continues from it."),
     ] = None,
     out: Annotated[
         Optional[str], options.output(help="File for the memory (.safetensors), {seed} for several.")
@@ -99,7 +99,7 @@ def train(
         runs = run_all(
             specs, allowed, progress if is_first() else silent, Limits(passes, seconds), checkpoint, spread_over
         )
-    if not is_first():  # of several processes one speaks for all
+    if not is_first():  # of several processes the first one writes for all
         return
     for file, run in zip(files, runs):
         save_memory(file, run.solution.memory, about=about(run.asked))
@@ -122,7 +122,7 @@ def check_checkpoint(checkpoint: str, seeds: int) -> None:
 
 @contextmanager
 def kept_in(checkpoint: str | None) -> Iterator[None]:
-    """Say where an interrupted search is kept."""
+    """Print where an interrupted search is saved."""
     try:
         yield
     except KeyboardInterrupt:

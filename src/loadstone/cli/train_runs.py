@@ -1,4 +1,4 @@
-"""The runs of `loadstone train`: batches of seeds, one after the other, and what is said of them."""
+"""The runs of `loadstone train`: batches of seeds, one after the other, and their summary."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run_all(
     devices: int | None = None,
 ) -> list[Run]:
     """The run of every spec. Progress counts the passes that are done (1 for a closed form). A single run may have a
-    checkpoint. With a number of devices each run is spread over so many."""
+    checkpoint. With `devices`, each run is spread over this many."""
     if checkpoint is not None and len(specs) > 1:
         raise refuse("checkpoint", str(checkpoint), f"left out for {len(specs)} runs: it holds one search")
     runs: list[Run] = []

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def default_workers() -> int:
-    """One for each core; but a single one if runs go to a GPU, since several would only take turns on it, or if Dask,
-    which several workers need, is not installed."""
+    """One for each core; only one if runs go to a GPU, where several would take turns, or if Dask, which several need,
+    is not installed."""
     return 1 if gpu_expected() or not has_dask() else len(os.sched_getaffinity(0))
 
 
 def engine_here(workers: int, budget: int | None = None) -> Engine:
-    """The engine for so many workers on this machine: one runs in this process, several are processes of Dask."""
+    """The engine for this many workers here: one runs in this process, several are processes of Dask."""
     if workers == 1:
         from loadstone.runs.engines.in_process import InProcess
 

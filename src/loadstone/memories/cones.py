@@ -28,7 +28,7 @@ from loadstone.memories.memory import Dense
 from loadstone.memories.normal import normal_matrix
 from loadstone.trees import tree
 
-#: Deviation of what a start is multiplied by, entry by entry. Our normals stay below 6.4, so no factor is near zero.
+#: Standard deviation of the random factors of a start. Our normals stay below 6.4, so no factor is near zero.
 _DEVIATION = 1 / 8
 
 
@@ -41,7 +41,7 @@ class Nonnegative(Dense):
 
     @classmethod
     def initial(cls, d: int, seed: int) -> Nonnegative:
-        """Entries of W about 1/d."""
+        """A memory with entries of W about 1/d."""
         return cls((1 + _DEVIATION * d * normal_matrix(seed, "memory", d, d)) / jnp.sqrt(d))
 
     def matrix(self) -> Float[Array | np.ndarray, "d d"]:
@@ -57,7 +57,7 @@ class PositiveSemidefinite(Dense):
 
     @classmethod
     def initial(cls, d: int, seed: int) -> PositiveSemidefinite:
-        """W about 1/d times the identity."""
+        """A memory with W about 1/d times the identity."""
         deviation = _DEVIATION * jnp.sqrt(d) * normal_matrix(seed, "memory", d, d)
         return cls((jnp.eye(d, dtype=deviation.dtype) + deviation) / jnp.sqrt(d))
 

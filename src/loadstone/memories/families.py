@@ -1,4 +1,4 @@
-"""Families of memories by their names. A new one is a file and a line here.
+"""Families of memories by name. A new one is a file of its own and a line here.
 
 A family is a class of memories with `initial(d, seed)`, whose further arguments are the family's parameters, or a
 `Subspace`, whose fields are. As text it reads 'blocks:8'.
@@ -46,11 +46,11 @@ FAMILIES: ChainMap[str, Kind] = ChainMap(
     SUBSPACES,  # type: ignore[arg-type]
     {"full": Full, "rank": LowRank},
 )
-#: Linear families that a file can give: what the array in it is.
+#: Linear families that an .npy file can give, and the parameter that its array is.
 _FROM_FILE = {"masked": "mask", "given": "basis"}
 #: The oldest files do not name the family: it follows from the names of their arrays.
 _UNNAMED = {frozenset(["weights"]): "full", frozenset(["left", "right"]): "rank"}
-#: The dimension of a subspace that is seen through few directions is found from a matrix with at most so many rows.
+#: For fewer than d directions, the dimension of a subspace is the rank of a matrix with at most this many rows.
 _MOST_SEEN = 2000
 
 
@@ -79,14 +79,14 @@ def initial_memory(d: int, kappa: float = 1.0, *, seed: int = 0, family: str | S
         Projected(weights=float32[10, 10], subspace=Blocks(count=2))
     """
     d = whole("d", d, 1)
-    chosen = _family(family, d, kappa)
-    chosen.check(d)
-    return chosen.kind.initial(d, seed, **chosen.parameters)
+    resolved = _family(family, d, kappa)
+    resolved.check(d)
+    return resolved.kind.initial(d, seed, **resolved.parameters)
 
 
 def check_family(text: str, kappa: float, d: int) -> tuple[str, float]:
-    """The family's text as it is written, and the rank fraction of its memories; refused if there is no such family of
-    d x d memories. 'rank:m' is 'full' of the rank fraction m / d, as in the paper, so that there is one text for it."""
+    """The family's canonical text, and the rank fraction of its memories; refused if there is no such family of d x d
+    memories. 'rank:m' is 'full' of the rank fraction m / d, as in the paper, so that there is one text for it."""
     _family(text, d, kappa, files=False).check(d)
     read = family_text(text, _parameters)
     m = read.values.get("m") if read.name == "rank" else None
@@ -96,7 +96,7 @@ def check_family(text: str, kappa: float, d: int) -> tuple[str, float]:
 
 
 def written_family(text: str) -> str:
-    """The family's text as it is written; the name of a file stays in it as it is given."""
+    """The family's canonical text; the name of a file in it stays as it is given."""
     return text if text.endswith(".npy") else str(family_text(text, _parameters))
 
 
@@ -118,28 +118,28 @@ def subspace_of(family: str | Subspace | Memory, d: int, *, seed: int | None = N
     if isinstance(family, Memory):
         kind, subspace = type(family), None
     else:
-        chosen = _family(family, d, 1.0)
-        chosen.check(d)
-        kind, subspace = chosen.kind, chosen.kind.subspace_of_family(d, seed, **chosen.parameters)
+        resolved = _family(family, d, 1.0)
+        resolved.check(d)
+        kind, subspace = resolved.kind, resolved.kind.subspace_of_family(d, seed, **resolved.parameters)
     if kind is Full:
         return None
     if subspace is None:
         shown = family if isinstance(family, str) else type(family).__name__
         linear = ", ".join(name for name in FAMILIES if is_linear(name))
         raise refuse("family", shown, f"linear for an exact verdict or a sample ({linear})")
-    # With arrays of NumPy, in all their digits: a memory may hold them in fewer.
+    # With NumPy arrays in full precision: a memory may hold them in less.
     arrays = arrays_of(subspace)
     return type(subspace)(**arrays) if arrays else subspace
 
 
 def is_linear(text: str) -> bool:
-    """Whether there are exact verdicts about a family: it is full or a subspace."""
+    """Whether a family is full or a subspace, so that there are exact verdicts about it."""
     return issubclass(FAMILIES[family_name(text)], (Full, Projected, Subspace))
 
 
 def told_dimension(text: str, d: int, directions: int) -> ToldDimension | None:
-    """The statistical dimension of a family that theory has no formula for, seen through so many directions of the
-    queries; None if there is no such family. A subspace knows its dimension, and other families may say theirs."""
+    """The statistical dimension of a family that theory has no formula for, if only this many directions of the queries
+    count; None for an unknown family. A subspace knows its dimension; other classes may define theirs."""
     if family_name(text) not in FAMILIES:
         return None
     family = _family(text, d, 1.0)
@@ -154,7 +154,7 @@ def told_dimension(text: str, d: int, directions: int) -> ToldDimension | None:
 
 
 def in_file(memory: Memory) -> tuple[str, Mapping[str, Any]]:
-    """The text of a memory's family, and the arrays that a file of it holds."""
+    """The text of a memory's family, and the arrays to save."""
     family, arrays = memory.in_file()
     if family is None:
         name = next((name for name, kind in FAMILIES.items() if type(memory) is kind), None)
@@ -166,7 +166,7 @@ def in_file(memory: Memory) -> tuple[str, Mapping[str, Any]]:
 
 
 def from_file(family: str, arrays: Mapping[str, np.ndarray]) -> Memory:
-    """The memory of a file, or a refusal."""
+    """The memory of this family with these saved arrays, or a refusal."""
     family = family or _UNNAMED.get(frozenset(arrays), "")
     kind = FAMILIES.get(family_name(family))
     if kind is None:
@@ -179,16 +179,16 @@ def _family(family: str | Subspace, d: int, kappa: float, files: bool = True) ->
     """A family with its parameters. 'full' with kappa < 1 is 'rank', as in the paper."""
     kappa = rank_fraction("kappa", kappa)
     if isinstance(family, Subspace):
-        chosen = Family(Projected, {"subspace": family})
+        resolved = Family(Projected, {"subspace": family})
     else:
-        chosen = _from_text("rank" if family == "full" and kappa < 1 else family, files)
+        resolved = _from_text("rank" if family == "full" and kappa < 1 else family, files)
     if kappa == 1:
-        return chosen
-    if "m" not in _parameters_of(chosen.kind):
+        return resolved
+    if "m" not in _parameters_of(resolved.kind):
         raise refuse("kappa", kappa, f"1 for the family {family!r}, which has no rank to choose")
-    if "m" in chosen.parameters:
+    if "m" in resolved.parameters:
         raise refuse("kappa", kappa, f"1 for the family {family!r}, which says its rank itself")
-    return Family(chosen.kind, {**chosen.parameters, "m": rank_of(kappa, d)})
+    return Family(resolved.kind, {**resolved.parameters, "m": rank_of(kappa, d)})
 
 
 def _from_text(text: str, files: bool) -> Family:
@@ -215,7 +215,7 @@ def _parameters(name: str) -> tuple[str, ...]:
 
 @cache
 def _parameters_of(kind: type[Memory]) -> dict[str, inspect.Parameter]:
-    """What `initial` takes after d and seed."""
+    """The parameters of `initial` after d and seed."""
     return dict(list(inspect.signature(kind.initial).parameters.items())[2:])
 
 

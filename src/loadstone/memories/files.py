@@ -1,6 +1,6 @@
 """Saved memories: one safetensors file each, written whole or not at all.
 
-The file holds the arrays that the memory's family says, by name; its metadata names the family.
+The file holds the memory's arrays by name, and its metadata names the family.
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ def load_memory(path: str | Path) -> Memory:
 
 
 def read_tensors(path: str | Path, what: str, allowed: str) -> tuple[dict[str, str], dict[str, np.ndarray]]:
-    """The metadata and the arrays of a safetensors file; a file that is none is refused as `what`, which must be
-    `allowed`."""
+    """The metadata and the arrays of a safetensors file. `what` and `allowed` are for the refusal of any other file."""
     try:
         with safe_open(str(path), framework="numpy") as file:
             return file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}

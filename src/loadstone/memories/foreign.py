@@ -16,10 +16,10 @@ from loadstone.memories.memory import Memory
 from loadstone.problems.loss import queries_of, takes_precision
 from loadstone.trees import is_told_apart, tree
 
-#: So many arrays are shown.
+#: At most this many arrays are shown.
 _SHOWN = 3
 
-#: From a pytree and inputs to queries; it may take the precision of the products, too.
+#: A function of a pytree and inputs that returns queries; it may take the precision of products as a third argument.
 Queries = Callable[..., Array]
 
 
@@ -30,8 +30,8 @@ class Form:
     structure: of the pytree, with all leaves.
     classes: of its nodes, because JAX takes the structures of two classes that `jax.tree_util.register_dataclass` has
         registered for equal (trees.py), and of its constants, because 1 and True are equal.
-    constants: the leaves that are no arrays, such as an activation, and None in the places of all others.
-    queries: the function that makes queries; None if the pytree has `queries` itself.
+    constants: the leaves that are not arrays, such as an activation, and None in the places of all others.
+    queries: the function that makes queries; None if the pytree has a method `queries`.
     """
 
     structure: Any
@@ -43,7 +43,7 @@ class Form:
 @tree(data=["trained", "held"], meta=["form"])
 @dataclass(frozen=True, repr=False)
 class Foreign(Memory):
-    """A pytree of a class that is not ours, as a memory; `memory` makes one.
+    """A pytree of any class, as a memory; `memory` makes one.
 
     trained: its arrays of real numbers, but for those that are to stay fixed, and None in the places of other leaves.
     held: its other arrays in the same way.
@@ -76,40 +76,40 @@ class Foreign(Memory):
         return function(self.value, inputs, *([precision] if takes_precision(function) else []))
 
     def transformed(self, left: Float[np.ndarray, "d d"], right: Float[np.ndarray, "d d"]) -> Foreign | None:
-        own = self._own("transformed")
-        # Numbers that are to stay fixed would have to change, too.
-        moved = own(left, right) if own and not jax.tree.leaves(self.held) else None
+        method = self._own("transformed")
+        # Fixed numbers would have to change, too.
+        moved = method(left, right) if method and not jax.tree.leaves(self.held) else None
         return None if moved is None else memory(moved)
 
     def matrix(self) -> Float[Array | np.ndarray, "d d"]:
-        own = self._own("matrix")
-        return super().matrix() if own is None else own()
+        method = self._own("matrix")
+        return super().matrix() if method is None else method()
 
     @property
     def rank(self) -> int:
-        own = None if self.form.queries else getattr(self.value, "rank", None)
-        return own if isinstance(own, int) else super().rank
+        rank = None if self.form.queries else getattr(self.value, "rank", None)
+        return rank if isinstance(rank, int) else super().rank
 
     def is_dense(self, precision: str) -> bool:
-        own = self._own("is_dense")
-        return own is not None and bool(own(precision))
+        method = self._own("is_dense")
+        return method is not None and bool(method(precision))
 
     def _own(self, name: str) -> Callable[..., Any] | None:
         """A method of the pytree; None if it has none, or if a function makes its queries."""
-        own = None if self.form.queries else getattr(self.value, name, None)
-        return own if callable(own) else None
+        method = None if self.form.queries else getattr(self.value, name, None)
+        return method if callable(method) else None
 
 
 def memory(pytree: Any, queries: Queries | None = None, *, fixed: Any = ()) -> Foreign:
     """A pytree as a memory, to be trained and measured like any other; `value` is the pytree again.
 
     pytree: a NamedTuple, a dict, an equinox module, anything that JAX knows as a pytree. Its arrays of real numbers are
-        trained. Other arrays, and what is no array (a number of Python, an activation), stay as they are.
-    queries: from the pytree and inputs, one a row, to their queries. It may be left out if the pytree has a method
-        `queries`. Parameters of flax go with `module.apply`, and a module that maps a single input with
-        `lambda module, inputs: jax.vmap(module)(inputs)`. Programs are compiled for the function: make it once.
-    fixed: real numbers that stay as they are, too: names of fields or keys, such as 'w0', or a pytree of booleans, True
-        for what is fixed. It may be given for whole branches of the pytree.
+        trained. Other arrays, and leaves that are not arrays (a Python number, an activation), stay as they are.
+    queries: a function of the pytree and the inputs, one a row, that returns their queries. It may be left out if the
+        pytree has a method `queries`. For parameters of flax it is `module.apply`, for a module that maps a single
+        input `lambda module, inputs: jax.vmap(module)(inputs)`. Programs are compiled for the function: define it once.
+    fixed: real arrays that are not trained: names of fields or keys, such as 'w0', or a pytree of booleans, True for
+        what is fixed. A boolean may stand for a whole branch of the pytree.
 
     Example:
         >>> import numpy as np
@@ -126,11 +126,11 @@ def memory(pytree: Any, queries: Queries | None = None, *, fixed: Any = ()) -> F
     values = [leaf for _, leaf in paths]
     if jax.tree_util.treedef_is_leaf(structure) and not _is_array(values[0]):
         raise refuse("memory", type(pytree).__name__, "a pytree: register its class with JAX")
-    own = getattr(type(pytree), "fixed", ())  # as the classes of `Memory` say it
-    stays = _stays(pytree, fixed or (own if _are_names(own) else ()), [path for path, _ in paths])
-    is_trained = [_is_real(leaf) and not fixed_there for leaf, fixed_there in zip(values, stays)]
-    trained = tuple(leaf if chosen else None for leaf, chosen in zip(values, is_trained))
-    held = tuple(leaf if _is_array(leaf) and not chosen else None for leaf, chosen in zip(values, is_trained))
+    own_fixed = getattr(type(pytree), "fixed", ())  # as in classes of `Memory`
+    is_fixed = _fixed_leaves(pytree, fixed or (own_fixed if _are_names(own_fixed) else ()), [path for path, _ in paths])
+    is_trained = [_is_real(leaf) and not fixed for leaf, fixed in zip(values, is_fixed)]
+    trained = tuple(leaf if train else None for leaf, train in zip(values, is_trained))
+    held = tuple(leaf if _is_array(leaf) and not train else None for leaf, train in zip(values, is_trained))
     constants = tuple(None if _is_array(leaf) else leaf for leaf in values)
     form = Form(structure, (*_classes(pytree), *map(type, constants)), constants, queries)
     try:
@@ -142,17 +142,17 @@ def memory(pytree: Any, queries: Queries | None = None, *, fixed: Any = ()) -> F
 
 
 def as_memory(given: Any) -> Any:
-    """The memory for programs: what is given, or, if JAX might take its class for another, the same as `Foreign`."""
+    """The memory as programs take it: as given, or as `Foreign` if JAX might mistake its class for another."""
     return given if is_told_apart(type(given)) and hasattr(given, "queries") else memory(given)
 
 
 def as_given(memory: Any, given: Any) -> Any:
-    """A memory that came of `as_memory(given)`, in the class of what was given."""
+    """A memory made from `as_memory(given)`, in the class of `given`."""
     return memory.value if isinstance(memory, Foreign) and not isinstance(given, Foreign) else memory
 
 
 def class_name(memory: Any) -> str:
-    """The class of a memory as it was given, for messages."""
+    """The name of the class of a memory as it was given, for messages."""
     return type(memory.value if isinstance(memory, Foreign) else memory).__name__
 
 
@@ -178,8 +178,8 @@ def _are_names(fixed: Any) -> bool:
     return isinstance(fixed, (tuple, list, set, frozenset)) and all(isinstance(name, str) for name in fixed)
 
 
-def _stays(pytree: Any, fixed: Any, paths: list[tuple]) -> list[bool]:
-    """For each leaf, whether it is to stay fixed."""
+def _fixed_leaves(pytree: Any, fixed: Any, paths: list[tuple]) -> list[bool]:
+    """For each leaf, whether it is fixed."""
     names = {fixed} if isinstance(fixed, str) else fixed
     if _are_names(names):
         branches = [keystr(path[:1], simple=True) for path in paths]

@@ -21,7 +21,7 @@ class Full(Dense):
 
     @classmethod
     def initial(cls, d: int, seed: int) -> Full:
-        """Every entry drawn from N(0, 1/d^2)."""
+        """A memory with every entry drawn from N(0, 1/d^2)."""
         return cls(normal_matrix(seed, "memory", d, d))
 
     def transformed(self, left: Float[np.ndarray, "d d"], right: Float[np.ndarray, "d d"]) -> Full:

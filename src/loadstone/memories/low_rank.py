@@ -28,7 +28,7 @@ class LowRank(Memory):
 
     @classmethod
     def initial(cls, d: int, seed: int, m: int | None = None) -> LowRank:
-        """Rank m (default: d); every entry of both factors drawn from N(0, 1/d^2)."""
+        """A memory of rank m (default: d), with every entry of both factors drawn from N(0, 1/d^2)."""
         cls.check(d, m)
         m = d if m is None else m
         return cls(normal_matrix(seed, "memory", d, m), normal_matrix(seed, "second factor", d, m))

@@ -1,4 +1,4 @@
-"""Masks: drawn from a seed, or where a matrix has its largest entries."""
+"""Masks drawn from a seed, and masks of the largest entries of a matrix."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from loadstone.streams.counters import Key, stream_key, threefry
 
 
 class RandomMask(Projected):
-    """The family of a mask of round(density d^2) entries, drawn uniformly but for one rule: no row and no column is
-    empty. Its memories are those of `Projected`.
+    """The family of a mask of round(density d^2) entries, drawn uniformly except that no row or column is empty. Its
+    memories are instances of `Projected`.
 
     density: the share of the entries, in (0, 1].
     """
@@ -31,7 +31,7 @@ class RandomMask(Projected):
 
     @classmethod
     def initial(cls, d: int, seed: int, density: float) -> Projected:  # type: ignore[override]
-        """Its entries are drawn from the same seed as its mask."""
+        """A memory whose entries are drawn from the same seed as its mask."""
         return Projected.initial(d, seed, drawn_mask(d, seed, density))
 
     @classmethod
@@ -43,28 +43,28 @@ class RandomMask(Projected):
 
 
 def drawn_mask(d: int, seed: int, density: float) -> Masked:
-    """The mask of a seed."""
+    """The mask drawn from a seed."""
     RandomMask.check(d, density)
     return Masked.from_pieces((_mask(stream_key(seed, "mask", d), d, round(density * d * d)),), None)
 
 
 @partial(jax.jit, static_argnums=(1, 2))
 def _mask(key: Key, d: int, count: int) -> Bool[Array, "d d"]:
-    """The entries with the smallest random words."""
+    """A mask of the entries with the smallest random words."""
     index = jnp.arange(d, dtype=jnp.uint32)
     rows, columns = jnp.meshgrid(index, index, indexing="ij")
     return _smallest(threefry((key[0], key[1]), (rows, columns))[0], count)
 
 
 def largest_entries(matrix: Float[np.ndarray, "d d"], count: int) -> Bool[np.ndarray, "d d"]:
-    """Where a matrix has its `count` entries of largest magnitude, and before all others the largest of each row and
-    each column: 2 d of them at most."""
+    """A mask of the `count` entries of largest magnitude. The largest of each row and each column, at most 2 d, come
+    before all others."""
     return np.asarray(_smallest(jnp.asarray(-np.abs(matrix)), jnp.int32(count)))
 
 
 @jax.jit
 def _smallest(numbers: Shaped[Array, "d d"], count: Int[Array, ""] | int) -> Bool[Array, "d d"]:
-    """The smallest of these numbers, and before all others the smallest of each row and each column."""
+    """A mask of the smallest numbers. The smallest of each row and each column come before all others."""
     index = jnp.arange(len(numbers))
     needed = jnp.zeros(numbers.shape, bool).at[index, jnp.argmin(numbers, axis=1)].set(True)
     needed = needed.at[jnp.argmin(numbers, axis=0), index].set(True)

@@ -1,4 +1,4 @@
-"""What a memory must have: queries. It is a pytree, and solvers train its arrays of real numbers."""
+"""The base class of memories. A memory is a pytree with queries, and solvers train its arrays of real numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Memory(abc.ABC):
     fixed: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """A class with queries of its own is dense only if it says so itself: what it inherits is of other queries."""
+        """A class with its own `queries` does not inherit `is_dense`, which is about the queries of its parent."""
         super().__init_subclass__(**more)
         if "queries" in vars(cls) and "is_dense" not in vars(cls):
             cls.is_dense = Memory.is_dense  # type: ignore[method-assign]
@@ -57,18 +57,18 @@ class Memory(abc.ABC):
 
     @classmethod
     def statistical_dimension(cls, d: int, directions: int, **parameters: Any) -> float | None:
-        """How much room the family has for facts at most, with these parameters, seen through so many directions of the
-        queries (theory/families.py). None: it is not known."""
+        """The statistical dimension of the family with these parameters, or an upper bound, if only this many
+        directions of the queries count (theory/families.py). None: it is not known."""
         return None
 
     def in_file(self) -> tuple[str | None, Mapping[str, Any]]:
-        """The text of the memory's family, and the arrays that a file of it holds. None: the name of its class in
-        families.py says it all."""
+        """The text of the memory's family, and the arrays to save. None: the text is the name of its class in
+        families.py."""
         return None, {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     @classmethod
     def loaded(cls, family: str, arrays: Mapping[str, np.ndarray]) -> Memory:
-        """The memory of a file, or a refusal of arrays that make no memory of this family."""
+        """The memory with these saved arrays, or a refusal of arrays that make no memory of this family."""
         names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
         if set(names) != arrays.keys():
             raise refuse("arrays", ", ".join(arrays), f"those of the family {family!r}: {', '.join(names)}")
@@ -81,7 +81,7 @@ class Memory(abc.ABC):
         raise NotImplementedError(f"{type(self).__name__} is not a linear map, or does not say its matrix.")
 
     def transformed(self, left: Float[np.ndarray, "d d"], right: Float[np.ndarray, "d d"]) -> Memory | None:
-        """The memory left W right, in float64; None if the family does not hold it."""
+        """The memory left W right, in float64; None if the family does not contain it."""
         return None
 
     @property
@@ -90,13 +90,13 @@ class Memory(abc.ABC):
         return self.matrix().shape[-1]
 
     def is_dense(self, precision: str) -> bool:
-        """Whether a pass in this precision should have `matrix()` rather than the queries: some passes then compute the
-        queries themselves."""
+        """Whether a pass in this precision should be given `matrix()` rather than the queries, which some passes then
+        compute themselves."""
         return False
 
 
 class Dense(Memory):
-    """A linear memory that is trained as a d x d array: its queries are W e, and passes may have W itself."""
+    """A linear memory that is trained as a d x d array: its queries are W e, and passes may take W itself."""
 
     @abc.abstractmethod
     def matrix(self) -> Float[Array | np.ndarray, "d d"]:
@@ -115,7 +115,7 @@ class Dense(Memory):
 
 
 def kept(array: np.ndarray) -> np.ndarray | Array:
-    """An array of a file as an array of JAX, which would round float64 numbers: those stay as they are."""
+    """An array from a file as an array of JAX; float64 stays an array of NumPy, because JAX would round it."""
     return array if array.dtype == np.float64 else jnp.asarray(array)
 
 
@@ -135,7 +135,7 @@ def check_square(memory: Memory, arrays: Mapping[str, Any]) -> None:
 
 @contextmanager
 def in_digits_of(memory: Any) -> Iterator[bool]:
-    """Switch on float64, without which JAX rounds to float32, if the memory has such numbers; says whether it has."""
+    """Switch on JAX's float64 if the memory has float64 numbers, which would be rounded; yield whether it has."""
     doubles = any(getattr(leaf, "dtype", None) == np.float64 for leaf in jax.tree.leaves(memory))
     with jax.enable_x64(True) if doubles else nullcontext():
         yield doubles

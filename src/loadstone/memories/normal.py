@@ -1,4 +1,4 @@
-"""Random numbers that memories start from."""
+"""The random matrices that memories start from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def normal_matrix(seed: int, purpose: str, d: int, columns: int) -> Float32[Arra
 
 
 def programs(d: int, columns: int) -> Iterator[Call]:
-    """What `normal_matrix` calls."""
+    """The compiled calls of `normal_matrix`."""
     yield _normal_matrix, (KEY_SHAPE, d, columns)
 
 

@@ -20,7 +20,7 @@ from loadstone.readable import readable
 from loadstone.trees import told_apart
 
 
-@told_apart  # the subspace says itself what of it are arrays
+@told_apart  # not `tree`: which parts of the subspace are arrays depends on its class
 @jax.tree_util.register_pytree_with_keys_class
 @dataclass(frozen=True)
 class Projected(Dense):
@@ -43,8 +43,8 @@ class Projected(Dense):
         """A memory whose subspace holds its real numbers in the precision of the weights."""
         arrays, rest = subspace.pieces()
         xp = np if isinstance(weights, np.ndarray) else jnp
-        held = (array.astype(weights.dtype) if array.dtype.kind == "f" else array for array in arrays)
-        return cls(weights, type(subspace).from_pieces(tuple(xp.asarray(array) for array in held), rest))
+        converted = (array.astype(weights.dtype) if array.dtype.kind == "f" else array for array in arrays)
+        return cls(weights, type(subspace).from_pieces(tuple(xp.asarray(array) for array in converted), rest))
 
     @classmethod
     def initial(cls, d: int, seed: int, subspace: Subspace) -> Projected:  # type: ignore[override]

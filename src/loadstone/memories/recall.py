@@ -1,4 +1,4 @@
-"""What a memory recalls: the output with the largest score."""
+"""What a memory recalls for an input: the output with the largest score."""
 
 from __future__ import annotations
 

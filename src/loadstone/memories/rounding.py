@@ -21,7 +21,7 @@ from loadstone.trees import tree
 
 
 def rounded_to_bits(weights: Float[np.ndarray, "d d"], bits: int) -> Float64[np.ndarray, "d d"]:
-    """W with each entry at the nearest of 2^b levels. Their distance is the one that changes a Gaussian W least."""
+    """W with each entry rounded to the nearest of 2^b levels, at the spacing that changes a Gaussian W least."""
     floats = np.asarray(weights, np.float64)
     return nearest_levels(floats, bits, step_of(bits) * float(np.sqrt((floats**2).mean())))
 
@@ -36,7 +36,7 @@ def nearest_levels(weights: Float[Any, "*shape"], bits: int, step: Any, xp: Any 
 @tree(data=["weights"], meta=["bits"])
 @dataclass(frozen=True)
 class Rounded(Memory):
-    """W is `weights` rounded to b bits an entry. Gradients pass the rounding as if it were not there (the
+    """W is `weights` rounded to b bits an entry. Gradients pass through the rounding as if it were not there (the
     straight-through estimator), so that any solver that follows gradients can train it.
 
     weights: real numbers from which W is made.
@@ -52,7 +52,7 @@ class Rounded(Memory):
 
     @classmethod
     def initial(cls, d: int, seed: int, bits: int) -> Rounded:  # type: ignore[override]
-        """Real numbers drawn from N(0, 1/d^2)."""
+        """A memory with weights drawn from N(0, 1/d^2)."""
         return cls(normal_matrix(seed, "memory", d, d), bits)
 
     def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
@@ -70,7 +70,7 @@ class Rounded(Memory):
         return self.weights.shape[-1]
 
     def in_file(self) -> tuple[str, Mapping[str, Any]]:
-        """What it recalls with: a full matrix of few different numbers."""
+        """The rounded W, as a full matrix."""
         return "full", {"weights": self.matrix()}
 
     loaded = Full.loaded

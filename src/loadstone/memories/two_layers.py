@@ -31,7 +31,7 @@ ACTIVATIONS: dict[str, Activation] = {
     "gelu": jax.nn.gelu,
     "attention": partial(jax.nn.softmax, axis=-1),
 }
-#: Deviation of the scores at the start of an attention.
+#: Standard deviation of the scores of an attention at the start.
 _SCORE = 5.0
 
 
@@ -53,7 +53,7 @@ class TwoLayers(Memory):
 
     @classmethod
     def initial(cls, d: int, seed: int, width: int) -> TwoLayers:  # type: ignore[override]
-        """Keys whose products with an input have variance 1, and values with normal entries of a given deviation."""
+        """A memory whose keys have products of variance 1 with an input, and whose values are normal numbers."""
         keys = normal_matrix(seed, "memory", d, width).T * math.sqrt(d)
         values = normal_matrix(seed, "second factor", d, width) * (d * cls._deviation(d, width))
         return TwoLayers(keys, values, cls.activation)

@@ -16,7 +16,7 @@ MOST_DIMENSION, MOST_FACTS = 2**15, 10**8
 #: Grid of tau. On it the trapezium rule has converged for every p up to the largest, and beyond it the law vanishes.
 FIRST, LAST, STEP = -9.0, 12.0, 0.025
 
-#: The scripts, in the order in which they need each other.
+#: The scripts; each needs only those before it.
 SCRIPTS = tuple("alone theory margin families numbers drawing panels answers compare pictures view".split())
 
 

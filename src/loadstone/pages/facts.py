@@ -14,7 +14,7 @@ import numpy as np
 
 from loadstone.theory.spectra import at_capacity
 
-#: The scripts, in the order in which they need each other.
+#: The scripts; each needs only those before it.
 SCRIPTS = ("explorer_numbers", "explorer_drawing", "facts_panels", "facts_table")
 _CURVE_POINTS = 120
 
@@ -24,7 +24,7 @@ def facts_page(name: str, report: Mapping[str, object]) -> str:
     law = at_capacity()
     values = np.linspace(0, law.upper, _CURVE_POINTS)
     curve = np.stack([values, np.asarray(law.density(values))], axis=1).round(5)
-    # A script runs only if the page says its hash: one that came in with a name would not.
+    # A script runs only if the page lists its hash, so one that came in with a name does not.
     scripts = [f"\n{_part(f'{script}.js')}" for script in SCRIPTS]
     return Template(_part("facts.html")).substitute(
         name=escape(name),

@@ -18,13 +18,13 @@ from loadstone.runs.spec import Spec
 
 
 def compile_ahead(specs: Sequence[Spec], platform: str, budget: int | None, compilers: Executor) -> list[Future]:
-    """Let compilers compile everything that `specs` will need in training and measuring. They are runs of one program,
-    the largest first. What is returned tells when each function is compiled."""
+    """Let `compilers` compile everything that `specs`, runs of one program with the largest first, will call. Returns a
+    future for each function."""
     return [compilers.submit(_compile, *call) for call in calls(specs, platform, budget)]
 
 
 def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> Iterable[Call]:
-    """The compiled functions that runs call, in their order."""
+    """The compiled functions that these runs call, in order."""
     size, together = (1, 1) if budget else batch_sizes(specs, platform)
     count = max(len(specs[:size]), together)
     return specs[0].task.programs(specs[0], count, Budget(budget) if budget else None)

@@ -30,7 +30,7 @@ _FIRST = (
     "p_c storable not_storable run_seconds run_device run_machine run_loadstone run_jax run_python"
 ).split()
 _SORTED_BY = "problem d kappa p seed solver law key".split()
-#: How columns are called that come from the spec or the circumstances.
+#: Names, or their beginnings, of columns that come from the spec or the circumstances.
 _NOT_OF_RESULTS = ("protocol_", "solver_", "run_", "form_asked")
 #: A spreadsheet takes a cell that begins with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -40,10 +40,10 @@ _NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 def rows(store: Store) -> list[dict[str, Cell]]:
     """One row for each record, all with the same columns in the same order; None where a record has no value."""
-    held = [_row(key, summary) for key, summary in store.summaries().items()]
-    names = (*_FIRST, *sorted({name for row in held for name in row} - set(_FIRST)))
+    flat = [_row(key, summary) for key, summary in store.summaries().items()]
+    names = (*_FIRST, *sorted({name for row in flat for name in row} - set(_FIRST)))
     return sorted(
-        ({name: row.get(name) for name in names} for row in held),
+        ({name: row.get(name) for name in names} for row in flat),
         key=lambda row: [_rank(row[name]) for name in _SORTED_BY],
     )
 

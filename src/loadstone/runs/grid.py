@@ -4,7 +4,7 @@
     problem = ["original", "decoupled"]
     d = [20, 40]
     load = [0.5, 0.7, 0.9]      # or p = [...], which may also be called facts
-    answers = 200               # if there are not as many as facts
+    answers = 200               # left out: each fact has its own
     frequencies = "zipf:1"      # of the answers: uniform, balanced, zipf:s, a file of numbers, or [[0.5, 0.3, 0.2]]
     kappa = 1.0
     seeds = 3                   # 0, 1, 2; or seed = [7, 8]
@@ -34,9 +34,9 @@ from loadstone.tasks.asked import MOST_DIMENSION
 #: To find p from a load takes a search, and all seeds of a grid need the same p.
 _associations = cache(nearest_associations)
 
-#: Of every solver, and of every other task.
 _SETTINGS = [settings for name in TASKS if (settings := task_of(name).settings)]
 _OF_TASKS = tuple(field.name for settings in _SETTINGS for field in fields(settings))
+#: The parameters of every solver, and of every other task.
 _PARAMETERS = tuple(dict.fromkeys((*parameter_names(), *_OF_TASKS)))
 _SPEC = tuple(field.name for field in fields(Spec) if field.name != "parameters")
 _WORDS = (*_SPEC, *_PARAMETERS, "load", "seeds", "facts")
@@ -70,7 +70,7 @@ def grid(**directions: object) -> list[Spec]:
             raise refuse(name, [], "a value or a list of at least one value")
         count *= len(options)
     _check_count(count)
-    return list(dict.fromkeys(_spec(dict(zip(values, chosen))) for chosen in product(*values.values())))
+    return list(dict.fromkeys(_spec(dict(zip(values, point))) for point in product(*values.values())))
 
 
 def read_grid(path: str | Path) -> list[Spec]:
@@ -106,21 +106,21 @@ def _check_count(count: int) -> None:
         raise ValueError(f"The grid has {count} runs, but may have at most {MOST_SPECS}: split it.")
 
 
-def _spec(chosen: dict[str, object]) -> Spec:
-    if "load" in chosen:
-        load = positive("load", chosen.pop("load"))
+def _spec(values: dict[str, object]) -> Spec:
+    if "load" in values:
+        load = positive("load", values.pop("load"))
         if load > MOST_LOAD:
             raise refuse("load", load, f"at most {MOST_LOAD:g}")
-        chosen["p"] = p = _associations(load, whole("d", chosen.get("d"), 1, MOST_DIMENSION))
+        values["p"] = p = _associations(load, whole("d", values.get("d"), 1, MOST_DIMENSION))
         if p < 2:
-            raise refuse("load", load, f"large enough for two associations at d = {chosen['d']}")
-    if isinstance(chosen.get("frequencies"), str):
-        chosen["frequencies"] = read_frequencies(str(chosen["frequencies"]))
-    parameters = {name: chosen.pop(name) for name in _PARAMETERS if name in chosen}
-    missing = [name for name in ("problem", "d") if name not in chosen]
+            raise refuse("load", load, f"large enough for two associations at d = {values['d']}")
+    if isinstance(values.get("frequencies"), str):
+        values["frequencies"] = read_frequencies(str(values["frequencies"]))
+    parameters = {name: values.pop(name) for name in _PARAMETERS if name in values}
+    missing = [name for name in ("problem", "d") if name not in values]
     if missing:
         raise ValueError(f"The grid lacks {' and '.join(missing)}.")
-    return Spec(**chosen, parameters=parameters)  # type: ignore[arg-type]  # Spec refuses what it cannot use
+    return Spec(**values, parameters=parameters)  # type: ignore[arg-type]  # Spec refuses what it cannot use
 
 
 def _suggestion(name: str) -> str:

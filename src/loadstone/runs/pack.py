@@ -105,7 +105,7 @@ def packed_records(path: str | Path, writable: bool = False) -> Iterator[Record]
 class PackedStore:
     """The records of packed files, each read and verified when its key is asked for. Close it, or use it in a `with`.
 
-    If several files hold a record, the first of them is read.
+    If several files hold a record, it is read from the first of them.
     """
 
     def __init__(self, paths: Iterable[str | Path]) -> None:
@@ -142,7 +142,7 @@ class PackedStore:
 
 @contextlib.contextmanager
 def _opened(path: str | Path) -> Iterator[tuple[zipfile.ZipFile, list[tuple[zipfile.ZipInfo, str]]]]:
-    """A packed file, with the member of each record and its checksum."""
+    """Open a packed file, and yield it with the member of each record and its checksum."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path} is not a file: give the name of a packed store.")
     with contextlib.ExitStack() as files:
@@ -154,7 +154,7 @@ def _opened(path: str | Path) -> Iterator[tuple[zipfile.ZipFile, list[tuple[zipf
 
 @contextlib.contextmanager
 def _said_of(path: str | Path, member: zipfile.ZipInfo | None = None) -> Iterator[None]:
-    """Whatever a hostile file makes zipfile, zlib or the JSON parser raise becomes one sentence about the file."""
+    """Turn any error that a hostile file causes in zipfile, zlib or the JSON parser into one sentence about it."""
     try:
         yield
     except Exception as error:
@@ -214,7 +214,7 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 
 class _BoundedFile(io.FileIO):
-    """Refuses to read a large piece at once: zipfile would read a list of members of any size that the file states."""
+    """A file that refuses to be read in large pieces: zipfile would read a list of members of any size it states."""
 
     def read(self, size: int | None = -1) -> bytes:
         if size is not None and size > _MOST_LIST_BYTES:

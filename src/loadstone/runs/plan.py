@@ -24,10 +24,10 @@ def cost(spec: Spec, platform: str) -> float:
 
 
 def expected_costs(specs: Sequence[Spec], platform: str) -> dict[str, float]:
-    """By key: the cost of each spec, with its share of the time to compile its program."""
+    """The cost of each spec by its key, with its share of the time to compile its program."""
     programs = {spec: program(spec, platform) for spec in specs}
     alike = Counter(programs.values())
-    compiled = {one: _COMPILATION / count if one.is_iterative else 0.0 for one, count in alike.items()}
+    compiled = {spec: _COMPILATION / count if spec.is_iterative else 0.0 for spec, count in alike.items()}
     return {spec.key: cost(spec, platform) + compiled[programs[spec]] for spec in specs}
 
 
@@ -53,7 +53,7 @@ def has_the_device_alone(spec: Spec) -> bool:
 
 
 def program(spec: Spec, platform: str) -> Spec:
-    """What runs with the same compiled programs have in common: everything but the seed, and p up to padding."""
+    """The spec that is the same for all runs with the same compiled programs: with seed 0, and p padded."""
     return replace(spec.without_seed, p=spec.task.rows(spec, platform) or spec.p)
 
 

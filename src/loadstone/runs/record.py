@@ -1,4 +1,4 @@
-"""A record: what one run leaves, and how it is written to disk.
+"""A record: the outcome of one run, and how it is written to disk.
 
 A record has three parts. `spec` says what was run, `result` what came out (the same wherever it is run), and
 `circumstances` how it was run (seconds, versions, device). On disk it is one line of header with the schema, the length

@@ -1,4 +1,4 @@
-"""Records of runs: what came out, and the circumstances of the run."""
+"""Perform runs, and make their records: the results, and the circumstances of the run."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def perform(specs: Sequence[Spec], budget: Budget | None = None) -> list[Record]
 
 
 def begin(specs: Sequence[Spec], budget: Budget | None = None, together: int = 1) -> list[Callable[[], Record]]:
-    """The part of `perform` that needs the accelerator and the problem. Calling what is returned finishes the records
-    on the CPU, which may be done while the next specs run. A smaller batch is filled up to `together`."""
+    """Do the part of `perform` that needs the accelerator. Returns a function for each spec that finishes its record on
+    the CPU, which may be called while the next specs run. A smaller batch is filled up to `together`."""
     finishing = specs[0].task.run(specs, budget, together)
     return [partial(_record, spec, finish) for spec, finish in zip(specs, finishing)]
 

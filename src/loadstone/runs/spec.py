@@ -13,7 +13,7 @@ from loadstone.tasks.fields import PROTOCOL
 
 #: Increased when the same spec comes to mean other numbers (instances, training), so that old records are not reused.
 _MEANING = 1
-#: Tasks whose name a record has in a table even where all parameters have their defaults.
+#: Tasks that records name in a table with the parameters, even if all of these have their defaults.
 _ALWAYS_TABLES = ("approach", "edits", "space", "bits")
 #: Defaults that do not enter the key.
 _UNSAID = {"stop": "paper", "precision": "auto"}
@@ -21,7 +21,7 @@ _UNSAID = {"stop": "paper", "precision": "auto"}
 
 @dataclass(frozen=True)
 class Spec(Asked):
-    """What a run is asked to do (tasks/asked.py), and its name in a store. The same spec gives the same memory
+    """The description of a run (tasks/asked.py), with its name in a store. The same spec gives the same memory
     anywhere, to rounding."""
 
     def identity(self) -> dict[str, object]:
@@ -30,7 +30,7 @@ class Spec(Asked):
         identity: dict[str, object] = {name: getattr(self, name) for name in names}
         identity |= {"form": self.hold, "meaning": _MEANING, "solver": self.solver}
         if self.family != "full":
-            identity["family"] = family_in_records(self.family)  # as ever, because the key is made from it
+            identity["family"] = family_in_records(self.family)  # never changed, because the key is made from it
         if self.answers is not None:
             identity["answers"] = self.answers
         if self.frequencies != "uniform":
@@ -42,7 +42,7 @@ class Spec(Asked):
         if self.is_iterative or self.parameters or self.solver in _ALWAYS_TABLES:
             identity["solver"] = {"name": self.solver} | dict(self.parameters)
         if self.is_iterative:
-            identity |= {name: getattr(self, name) for name, unsaid in _UNSAID.items() if getattr(self, name) != unsaid}
+            identity |= {name: getattr(self, name) for name, usual in _UNSAID.items() if getattr(self, name) != usual}
         return identity
 
     @classmethod
@@ -69,7 +69,7 @@ class Spec(Asked):
 
     @cached_property
     def without_seed(self) -> Spec:
-        """What runs that differ only in their seed have in common."""
+        """The same spec with seed 0: equal for runs that differ only in their seed."""
         return replace(self, seed=0)
 
     @cached_property

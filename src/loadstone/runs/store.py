@@ -105,8 +105,8 @@ class Store:
 
     def missing(self, keys: list[str]) -> list[str]:
         """The keys that have no file, in the order given."""
-        there = self.keys()
-        return [key for key in keys if key not in there]
+        present = self.keys()
+        return [key for key in keys if key not in present]
 
     def quarantined(self) -> list[str]:
         """Why each file in quarantine is there."""
@@ -146,7 +146,7 @@ class Store:
         return removed
 
     def _unfinished(self) -> Iterator[Path]:
-        """Temporary files with names that we give, in the folders of the store."""
+        """Temporary files of writers, known by their names, in the folders of the store."""
         for folder in (self.folder, self.records, *map(Path, filter(_is_shard, _entries(self.records)))):
             for entry in _entries(folder):
                 if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
@@ -197,12 +197,12 @@ class Store:
 
 
 def place_of(key: str) -> str:
-    """Where a store has the record of a key, from its folder on."""
+    """The path of a record in its store, relative to the folder of the store."""
     return f"records/{key[:2]}/{key}.record"
 
 
 def _temporary(path: Path) -> Path:
-    """A name beside a path that no other writer has."""
+    """A name in the same folder that no other writer has."""
     return path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.part")
 
 

@@ -17,7 +17,7 @@ class SweepError(RuntimeError):
 
 @dataclass
 class Progress:
-    """How far a sweep is. Engines report what happens; `watch` shows it.
+    """The progress of a sweep. Engines report what happens; `watch` shows it.
 
     total, before: how many specs the sweep has, and how many of them had their record before it began.
     specs: those that are to be run.
@@ -47,7 +47,7 @@ class Progress:
         self._cost_left, self._cost_done = sum(self._costs.values()), 0.0
 
     def runs_on(self, platform: str) -> None:
-        """Expect the costs of this platform from now on: a run that is long on a CPU may be short on an accelerator."""
+        """Use the expected costs on this platform: a run that is long on a CPU may be short on an accelerator."""
         if platform == self._platform:
             return
         self._platform, costs = platform, expected_costs(self.specs, platform)
@@ -55,12 +55,12 @@ class Progress:
         self._costs, self._cost_left = costs, sum(costs.values())
 
     def at(self, worker: str, specs: Sequence[Spec]) -> None:
-        """A worker has begun to run these specs."""
+        """Note that a worker has begun to run these specs."""
         more = f" and {len(specs) - 1} more" if len(specs) > 1 else ""
         self.current[worker] = f"{specs[0]}{more}"
 
     def ended(self, spec: Spec, status: str | None, why: str = "") -> None:
-        """A run has ended: it has its record, with this status; or it failed (status None), and why."""
+        """Note that a run has ended: with a record of this status, or, if it is None, failed for the reason `why`."""
         if status is None:
             self.failed[spec.key] = f"{spec}: {why}"
         else:
@@ -78,7 +78,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Estimated from the pace so far, with runs weighted by their expected length."""
+        """An estimate from the pace so far, with runs weighted by their expected length; None before one has ended."""
         return self.seconds * max(0.0, self._cost_left) / self._cost_done if self._cost_done > 0 else None
 
 
@@ -115,7 +115,7 @@ class Outcome:
 def run_sweep(
     specs: Sequence[Spec], store: Store, engine: Engine, watch: Callable[[Progress], None] = lambda progress: None
 ) -> Outcome:
-    """Let an engine run the specs that have no record. A damaged one is moved to quarantine and its spec run again."""
+    """Let an engine run the specs that have no record; a damaged record is moved to quarantine, its spec run again."""
     store.check_writable()
     store.tidy()
     specs = list(dict.fromkeys(specs))

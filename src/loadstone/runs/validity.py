@@ -1,6 +1,6 @@
 """Whether a record can come from a run: each of its numbers must be one that a run can give.
 
-A checksum shows that a file is unchanged, not that a run wrote it. Which values a result may have is said by its task
+A checksum shows that a file is unchanged, not that a run wrote it. The values that a result may have are listed by task
 (tasks/fields.py). Fields and statuses that are unknown there are accepted, because later versions may add some. Missing
 fields are accepted too.
 """
@@ -13,7 +13,7 @@ from loadstone.runs.record import DamagedError, Record
 from loadstone.tasks.fields import RESULT, contradiction
 from loadstone.tasks.values import Field, Size, listed, number, whole, word
 
-#: What is said by a spec alone: a result that says it too could contradict it.
+#: Fields that only a spec may have: in a result they could contradict it.
 _OF_SPECS = frozenset(
     "problem d p seed kappa law solver parameters protocol stop precision family stored_dtype answers frequencies "
     "meaning".split()

@@ -27,8 +27,8 @@ Report = Callable[[Spec, str | None, str], None]
 
 
 def run_job(identities: str, folder: str, budget: int | None = None) -> list[tuple[str, str | None, str]]:
-    """A job of a Dask worker: run specs of one program, given as JSON of their identities. Return for each its key, the
-    status of its record (None if it failed), and why it failed."""
+    """A job of a Dask worker: run specs of one program, given as JSON of their identities. Returns for each its key,
+    the status of its record (None if it failed), and why it failed."""
     specs = [Spec.from_identity(identity) for identity in json.loads(identities)]
     reports = []
     with Runner(Store(folder), budget, lambda spec, *ended: reports.append((spec.key, *ended))) as runner:

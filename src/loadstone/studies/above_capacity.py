@@ -113,7 +113,7 @@ def trained_law(p: int, d: int) -> Minimiser:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """Loss and accuracy above capacity beside those of the minimiser of the loss."""
+    """Loss and accuracy above capacity compared with those of the minimiser of the loss."""
     return [one for point in points.trained for name in _LABELS for one in beside_the_minimiser(point, name)]
 
 
@@ -151,8 +151,8 @@ def _draw(figure: Figure, points: Points, title: str, growth: float) -> None:
         for d in dimensions:
             _draw_predicted(panel, d, points.predicted[d], quantity)
         for problem, d in sorted({(point["problem"], point["d"]) for point in trained}, reverse=True):
-            chosen = [point for point in trained if point["problem"] == problem and point["d"] == d]
-            loads, values, scatter, seeds = values_of(chosen, "load", quantity, f"{quantity}_deviation", "seeds")
+            group = [point for point in trained if point["problem"] == problem and point["d"] == d]
+            loads, values, scatter, seeds = values_of(group, "load", quantity, f"{quantity}_deviation", "seeds")
             style = mark_of(problem, colour(d)) | {"ms": 4.5 + growth * dimensions.index(d), "lw": 1}
             panel.errorbar(loads, values, np.divide(scatter, np.sqrt(seeds)), **style)
         panel.set(xlabel=r"load $\alpha = p \log p / d^2$", ylabel=_LABELS[quantity], ylim=(0, None))

@@ -76,7 +76,7 @@ def compare(points: Points) -> list[Comparison]:
 
 
 def compare_all_stored(points: list[dict]) -> list[Comparison]:
-    """How often the Hebbian rule stores everything, beside the law at finite size."""
+    """How often the Hebbian rule stores everything, compared with the law at finite size."""
     family, note = "share of Hebbian memories that store everything", "failures are taken as independent"
     return [
         Comparison.of(family, point, point["predicted"], point["share"], point["error"], note, dof=math.inf, scale=1.0)
@@ -85,7 +85,7 @@ def compare_all_stored(points: list[dict]) -> list[Comparison]:
 
 
 def compare_hebbian_accuracy(curves: list[dict]) -> list[Comparison]:
-    """Accuracy of the Hebbian rule beside its law at finite size. The associations of one memory are nearly
+    """Accuracy of the Hebbian rule compared with its law at finite size. The associations of one memory are nearly
     independent: how many are recalled is nearly binomial."""
     family, note = "Hebbian accuracy", "the law takes the rivals of one association as independent"
     comparisons: list[Comparison] = []

@@ -40,20 +40,20 @@ _NOTE = "the prediction takes the changes of entries as independent noise and th
 
 def runs(scale: str) -> list[Spec]:
     """The largest p stored with b bits an entry: the memory of largest margin rounded, the centre rounded, training."""
-    chosen = []
+    specs = []
     for d, streams in _STREAMS[scale].items():
         p = share_of_capacity(1.1, d)  # beyond what can be stored at all
         ways = ("largest margin", "centre") if d <= _CENTRE[scale] else ("largest margin",)
-        chosen += [
+        specs += [
             spec("original", d, p, seed, solver="bits", parameters={"bits": count, "way": way})
             for way in ways for count in _BITS for seed in range(streams)
         ]  # fmt: skip
-        chosen += [
+        specs += [
             spec("original", d, guess, seed, solver="reach", family=f"rounded:{count}", parameters=_TRAINING)
             for count in _TRAINED_BITS[scale] for guess in [share_of_capacity(min(0.9, 0.3 + 0.15 * count), d)]
             for seed in range(min(streams, _TRAINED_STREAMS[scale]))
         ]  # fmt: skip
-    return chosen
+    return specs
 
 
 def points(rows: list[Row]) -> list[dict]:
@@ -87,7 +87,7 @@ def _labelled(rows: list[Row]) -> list[Row]:
 
 
 def compare(points: list[dict]) -> list[Comparison]:
-    """The memory of largest margin, rounded, beside the prediction from noise."""
+    """The memory of largest margin, rounded, compared with the prediction from noise."""
     family = "facts stored by the rounded memory of largest margin"
     return [
         Comparison.of(

@@ -56,7 +56,7 @@ def points(rows: list[Row]) -> Points:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """Capacities, and the scores of the memories that prove them, beside their laws."""
+    """Capacities, and the scores of the memories that prove them, compared with their laws."""
     return compare_capacity(points.capacities) + compare_proved_scores(points.scores)
 
 

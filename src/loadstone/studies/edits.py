@@ -21,7 +21,7 @@ _STREAMS = {"quick": {20: 2}, "paper": {30: 5, 50: 3, 100: 2}}
 _FIRST = {20: (0.5,), 30: (0.25, 0.5), 50: (0.25, 0.5), 100: (0.5,)}
 #: Facts are added up to this share. Beyond the capacity each takes a proof: seconds at d = 50, far longer at d = 100.
 _LAST = {20: 1.1, 30: 1.1, 50: 1.05, 100: 0.95}
-#: What the parameters of a record stand for where it does not state them (tasks/edits.py).
+#: Parameters that a record does not state (tasks/edits.py).
 _DEFAULTS = {"method": "rank-one", "action": "add"}
 #: A method has broken down when this share of the facts that were to stay is lost.
 BROKEN = 0.05
@@ -157,12 +157,12 @@ def in_words(curves: list[dict]) -> str:
     """How full the memory was when BROKEN of the old facts were lost to added ones, made from the numbers drawn."""
     said = []
     for method in _INKS:
-        chosen = [curve for curve in curves if (curve["method"], curve["action"]) == (method, "add")]
-        broken = [(curve["p"] + curve["broken"]) / curve["capacity"] for curve in chosen if curve["broken"] is not None]
-        kept = len(chosen) - len(broken)
+        lines = [curve for curve in curves if (curve["method"], curve["action"]) == (method, "add")]
+        broken = [(curve["p"] + curve["broken"]) / curve["capacity"] for curve in lines if curve["broken"] is not None]
+        kept = len(lines) - len(broken)
         where = [f"at {_range(broken)} of the capacity"] if broken else []
-        where += [f"never in {kept} of {len(chosen)} lines" if broken else "never"] if kept else []
-        said += [f"{method} {' and '.join(where)}"] if chosen else []
+        where += [f"never in {kept} of {len(lines)} lines" if broken else "never"] if kept else []
+        said += [f"{method} {' and '.join(where)}"] if lines else []
     return f"{100 * BROKEN:g} % of the old facts are lost to added ones: " + ", ".join(said) if said else ""
 
 

@@ -50,8 +50,8 @@ def differences(rows: list[Row], quantity: str) -> list[dict]:
     its standard error from the scatter of the seeds, of which both problems need two."""
     points = []
     for (solver, kappa, d), group in grouped(rows, "solver", "kappa", "d"):
-        means = {(problem, seed): np.mean([row[quantity] for row in some])
-                 for (problem, seed), some in grouped(group, "problem", "seed")}  # fmt: skip
+        means = {(problem, seed): np.mean([row[quantity] for row in of_seed])
+                 for (problem, seed), of_seed in grouped(group, "problem", "seed")}  # fmt: skip
         original, decoupled = (
             np.array([mean for (problem, _), mean in means.items() if problem == name])
             for name in ("original", "decoupled")
@@ -76,7 +76,7 @@ def minimised(rows: list[Row]) -> list[dict]:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """The two problems beside each other, and what L-BFGS reaches above capacity."""
+    """The two problems compared, and what L-BFGS reaches above capacity."""
     return compare_problems(points.differences, "accuracy") + compare_minimised(points)
 
 
@@ -98,7 +98,7 @@ def compare_problems(differences: list[dict], quantity: str) -> list[Comparison]
 
 
 def compare_minimised(points: Points) -> list[Comparison]:
-    """Accuracy of L-BFGS at full rank above capacity, where it ends at the minimum of the loss, beside the predicted
+    """Accuracy of L-BFGS at full rank above capacity, where it ends at the minimum of the loss, against the predicted
     accuracy of that minimum."""
     return [one for point in points.minimised for one in beside_the_minimiser(point, "accuracy", ", L-BFGS")]
 

@@ -5,8 +5,8 @@ paper's stop rule (99.9 %) or by the exact one (every association) first fails. 
 parameter.
 
 The paper expects a slope of -1, that of a law 1 / log p. The exact law log p / D(p) has that slope only for infinite p:
-its correction is of order log log p / log p, which at these sizes makes the slope smaller in size. Both are set beside
-what was measured, fitted with the same weights at the same p.
+its correction is of order log log p / log p, which at these sizes makes the slope smaller in size. Both are compared
+with what was measured, fitted with the same weights at the same p.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ def points(rows: list[Row]) -> Points:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """Slopes, capacities, scores, and the loads at which training fails, beside their predictions."""
+    """Slopes, capacities, scores, and the loads at which training fails, compared with their predictions."""
     proved = compare_capacity(points.capacities) + compare_proved_scores(points.scores)
     return compare_slopes(points) + proved + compare_thresholds(points.trained)
 
 
 def compare_slopes(points: Points) -> list[Comparison]:
-    """Slopes of proved thresholds, and of those of the paper's protocol, beside the exact law's and beside -1."""
+    """Slopes of the thresholds, proved and of the paper's protocol, compared with the exact law's and with -1."""
     by_adam = [point for point in points.trained if point["kappa"] == 1 and point["stop"] == "paper"]
     thresholds = [
         point | {"kind": kind}

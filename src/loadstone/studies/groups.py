@@ -15,7 +15,7 @@ import numpy as np
 
 from loadstone.estimate import deviation
 from loadstone.studies.kit.brackets import mean_and_error, middles, proved_bracket
-from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of, with_error
+from loadstone.studies.kit.comparison import FEWEST, Comparison, dof_of, with_error
 from loadstone.studies.kit.fitted_laws import as_deviations, judged
 from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes
 from loadstone.studies.kit.points import values_of
@@ -24,7 +24,7 @@ from loadstone.studies.kit.runs import Spec, exact_capacities
 from loadstone.theory.storable import capacity_moments
 
 _GROUPS = "groups:"
-#: How many groups the two problems have; None: as many as inputs.
+#: The numbers of groups of the two problems; None: as many as inputs.
 _ENDS = {"original": 1, "decoupled": None}
 FORMULA = "the formula is for the decoupled problem"
 #: For each scale and dimension: numbers of groups between 1 and p, and streams.
@@ -85,14 +85,14 @@ def _excess(point: dict) -> Comparison:
     groups, streams = f"{point['groups']} groups", f"d = {point['d']}"
     return Comparison(
         f"excess over the formula in per cent, proved, {groups}, {streams} ({point['streams']} streams)",
-        0.0, 100 * point["excess"], 100 * point["error"], freedom_of(point["streams"], 1.0, 1.0), FORMULA,
+        0.0, 100 * point["excess"], 100 * point["error"], dof_of(point["streams"], 1.0, 1.0), FORMULA,
         f"mean capacity, {groups}", streams, scale=100,
     )  # fmt: skip
 
 
 def would_have_been_seen(point: dict) -> float:
-    """The smallest excess that so many streams would have shown, as a share (studies/kit/comparison.py)."""
-    return _excess(point).detectable / 100
+    """The smallest excess that this many streams would have shown, as a share (studies/kit/comparison.py)."""
+    return _excess(point).min_detectable / 100
 
 
 def excess_left(points: list[dict]) -> list[dict]:
@@ -128,9 +128,9 @@ def fitted_group_laws(points: list[dict]) -> list[GroupFit]:
 
 def _fitted(law: str, points: list[dict], dof: int) -> GroupFit:
     excess, chi_square = {}, 0.0
-    for (d,), chosen in grouped(points, "d"):
-        y, error = map(np.array, values_of(chosen, "excess", "error"))
-        shape = np.array([left(law, point["groups"], point["predicted"]) for point in chosen]) / error
+    for (d,), at_d in grouped(points, "d"):
+        y, error = map(np.array, values_of(at_d, "excess", "error"))
+        shape = np.array([left(law, point["groups"], point["predicted"]) for point in at_d]) / error
         excess[d] = float(shape @ (y / error) / (shape @ shape))
         chi_square += float(((y / error - excess[d] * shape) ** 2).sum())
     return GroupFit(law, excess, chi_square, dof, as_deviations(chi_square, dof))
@@ -146,17 +146,17 @@ def draw(panel: Axes, points: list[dict]) -> None:
     panel.axhline(1, color=PREDICTION, lw=1.2, zorder=0)
     most = max(point["predicted"] for point in points)
     pairs = next(iter(fitted_group_laws(points)), None)
-    for place, ((d,), chosen) in enumerate(grouped(points, "d")):
+    for place, ((d,), at_d) in enumerate(grouped(points, "d")):
         ink = COLOURS[2 + place]
         # Neighbours of one number of groups stand side by side; with a set for each input there are p sets.
-        x = [1.05**place * (point["groups"] or point["predicted"]) for point in chosen]
-        ratio, error = ([offset + point[key] for point in chosen] for offset, key in ((1, "excess"), (0, "error")))
+        x = [1.05**place * (point["groups"] or point["predicted"]) for point in at_d]
+        ratio, error = ([offset + point[key] for point in at_d] for offset, key in ((1, "excess"), (0, "error")))
         panel.errorbar(x, ratio, error, fmt="o", ms=4, lw=1, color=ink, zorder=2, label=f"d = {d}, groups, proved")
         if pairs:
-            g = np.geomspace(1, chosen[0]["predicted"], 50)
+            g = np.geomspace(1, at_d[0]["predicted"], 50)
             law = [1 + pairs.excess[d] * left(pairs.law, count, g[-1]) for count in g]
             panel.plot(1.05**place * g, law, color=ink, lw=1, zorder=1, label="proportional to pairs that share")
-        seen = [1 + would_have_been_seen(point) for point in chosen]
+        seen = [1 + would_have_been_seen(point) for point in at_d]
         panel.plot(x, seen, ":", lw=1, color=ink, zorder=1, label="dotted: a ratio above would have been seen")
     ticks = [2**k for k in range(int(np.log2(most)) + 1)]
     panel.set(xscale="log", title="groups of inputs share outputs", xlabel="groups (1: original, p: decoupled)")

@@ -48,7 +48,7 @@ def _histograms(rows: list[Row]) -> dict:
 
 
 def diagonal(rows: list[Row]) -> list[dict]:
-    """Mean and deviation of the scores on the diagonal, in units of the deviation off it, beside the exact ones."""
+    """Mean and deviation of the scores on the diagonal, in units of the deviation off it, and the exact ones."""
     points = []
     for (_, d, p), group in grouped(rows, "problem", "d", "p"):
         _, mean, scatter = score_moments(p, d)

@@ -37,11 +37,11 @@ def runs(scale: str) -> list[Spec]:
     rank a search also ends when no memory has every margin above 0.003 |W|: by the law for margins, that costs 0.14 %
     of the capacity at most.
     """
-    chosen = runs_at_the_papers_sizes(scale)
+    specs = runs_at_the_papers_sizes(scale)
     for kappa in _KAPPAS[scale]:
         shorter = {"passes": 300} | ({"optimiser": "lbfgs:margin=0.003"} if kappa == 1 else {})
-        chosen += _reached(scale, _LARGER[scale], kappa, shorter)
-    return chosen
+        specs += _reached(scale, _LARGER[scale], kappa, shorter)
+    return specs
 
 
 def _reached(
@@ -62,12 +62,12 @@ def draw(figure: Figure, points: list[dict]) -> None:
     left, right = subplots(figure, 1, 2, size=(7.6, 3.9))
     kappas = list(zip(sorted({point["kappa"] for point in points}, reverse=True), COLOURS))
     for index, (kappa, colour) in enumerate(kappas):
-        chosen = [point for point in points if point["kappa"] == kappa]
-        d, p, error, law = map(np.array, values_of(chosen, "d", "p", "error", "predicted"))
+        at_kappa = [point for point in points if point["kappa"] == kappa]
+        d, p, error, law = map(np.array, values_of(at_kappa, "d", "p", "error", "predicted"))
         # The prediction is for the exact rank fraction, between the smallest and the largest d.
         fine = np.unique(np.geomspace(d.min(), d.max(), 40).round().astype(int))
         left.plot(fine, load(np.asarray(capacity_associations(fine, kappa)), fine), color=colour, lw=1.3, zorder=1)
-        for point, x, stored, relative, ratio in zip(chosen, d, np.asarray(load(p, d)), error / p, p / law):
+        for point, x, stored, relative, ratio in zip(at_kappa, d, np.asarray(load(p, d)), error / p, p / law):
             style = mark_of(point["problem"], colour) | {"ms": 5, "lw": 1, "zorder": 2}
             left.errorbar(x, stored, stored * relative, **style)
             right.errorbar(x * _APART**index, ratio, ratio * relative, **style)

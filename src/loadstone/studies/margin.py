@@ -107,7 +107,7 @@ def predicted_margin(law: str, d: int, p: int) -> Estimate | None:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """Largest margins beside their prediction at this d, and recall at the noise where half is predicted to be lost."""
+    """Largest margins against their prediction for this d; recall at the noise where half is predicted to be lost."""
     comparisons = []
     for point in points.margins:
         if point["streams"] < FEWEST or point["predicted"] is None:

@@ -22,7 +22,7 @@ import numpy as np
 
 from loadstone.estimate import Estimate, mean_of
 from loadstone.studies.kit.brackets import Bracket, middles, proved_bracket, reached_sizes, resolution
-from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
+from loadstone.studies.kit.comparison import FEWEST, Comparison, dof_of
 from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes, Figure, subplots
 from loadstone.studies.kit.points import finish, log_ticks, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
@@ -129,13 +129,13 @@ def _with_both_lengths(d: int, rows: list[Row]) -> list[dict]:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """What was recalled to 99 % beside the law for full storage and beside the published line; and capacities with
-    outputs of equal length less those of the same streams with Gaussian outputs, beside no difference."""
+    """What was recalled to 99 %, compared with the law for full storage and with the published line; capacities with
+    outputs of equal length less those of the same streams with Gaussian outputs, compared with zero."""
     comparisons = []
     for point in points.recalled:
         if point["seeds"] < FEWEST:
             continue
-        dof = freedom_of(point["seeds"], point["error"], point["spread"])
+        dof = dof_of(point["seeds"], point["error"], point["spread"])
         more = 100 * (point["bound"] / point["law"] - 1)
         law = f"{_ORIGINAL}; at 99 % the law allows at most {more:.1f} % more; 4096 steps may end short"
         for beside, predicted, note in (("the law", point["law"], law), ("1.3 N log N = d^2", point["published"], "")):
@@ -145,7 +145,7 @@ def compare(points: Points) -> list[Comparison]:
     for point in points.lengths:
         if point["streams"] < FEWEST or not point["error"]:
             continue
-        numbers, dof = (0.0, point["difference"], point["error"]), freedom_of(point["streams"], 1.0, 1.0)
+        numbers, dof = (0.0, point["difference"], point["error"]), dof_of(point["streams"], 1.0, 1.0)
         comparisons.append(Comparison.of(family, point, *numbers, note, dof=dof, scale=point["random"]))
     return comparisons
 

@@ -209,9 +209,9 @@ def _draw_covariances(panel: Axes, curves: list[dict]) -> None:
     for text in tried:
         # Where no direction is special, L-BFGS has nothing to whiten.
         alike = (text, "lbfgs") if text.startswith("lbfgs") else (text,)
-        chosen = [curve for curve in curves if curve["optimiser"] == text]
-        chosen += [curve for curve in curves if curve["optimiser"] in alike and curve["law_exponent"] == 0]
-        by_exponent = sorted({curve["law_exponent"]: curve for curve in chosen}.items())
+        of_optimiser = [curve for curve in curves if curve["optimiser"] == text]
+        of_optimiser += [curve for curve in curves if curve["optimiser"] in alike and curve["law_exponent"] == 0]
+        by_exponent = sorted({curve["law_exponent"]: curve for curve in of_optimiser}.items())
         name, ink, mark = _look(by_exponent[-1][1])
         near = [(a, curve["median"][curve["nominal"].index(_NEAR)], curve["limit"]) for a, curve in by_exponent]
         stored = [(a, median) for a, median, _ in near if median is not None]

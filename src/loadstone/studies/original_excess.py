@@ -15,7 +15,7 @@ from loadstone.studies import groups
 from loadstone.studies.groups import FORMULA, has_groups
 from loadstone.studies.kit.bounds import BELOW, trend
 from loadstone.studies.kit.brackets import Bracket, middles, proved_bracket, resolution
-from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
+from loadstone.studies.kit.comparison import FEWEST, Comparison, dof_of
 from loadstone.studies.kit.fitted_laws import Fit, fitted_laws, judged
 from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes, Figure, subplots
 from loadstone.studies.kit.points import finish, log_ticks, some, values_of
@@ -31,7 +31,7 @@ _REACHED = (("original", (100, 150, 200, 300)), ("decoupled", (100,)))
 _CLOSELY: dict[str, object] = {"width": 0.001, "passes": 3000}
 _STREAMS = 10
 PROVED, STORED = "proved", "stored by L-BFGS"
-#: How solvers tell a capacity.
+#: How each solver determines a capacity, in words.
 _WAYS = {"capacity": PROVED, "reach": STORED}
 _MARKS = {PROVED: "o", STORED: "^"}
 _INKS = {"original": COLOURS[1], "decoupled": COLOURS[0]}
@@ -99,8 +99,8 @@ def excess_points(rows: list[Row]) -> list[dict]:
 
 
 def _bounds(row: Row) -> tuple[Bracket, int] | None:
-    """Between which whole numbers, both included, the capacity of a stream lies, and the largest that it may be if
-    L-BFGS missed all it could; None if nothing bounds it."""
+    """The bracket of the capacity of a stream, and the largest that it may be if L-BFGS missed all it could; None if
+    nothing bounds it."""
     if row["solver"] == "capacity":
         bracket = proved_bracket(row)
         return bracket and (bracket, bracket[1])
@@ -115,7 +115,7 @@ def _original(points: list[dict]) -> list[dict]:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """The mean capacity of decoupled streams beside the formula, by how many per cent original ones exceed it, whether
+    """The mean capacity of decoupled streams against the formula, by how many per cent original ones exceed it, whether
     that falls with d, and what groups leave of it."""
     compared = [point for point in points.excess if point["streams"] >= FEWEST]
     original = _original(compared)
@@ -127,7 +127,7 @@ def compare(points: Points) -> list[Comparison]:
 
 def _beside_the_formula(point: dict) -> Comparison:
     # Proved or reached by L-BFGS, the streams of one d are the same.
-    family, streams, dof = f"mean capacity, {point['problem']}", f"d = {point['d']}", freedom_of(point["streams"])
+    family, streams, dof = f"mean capacity, {point['problem']}", f"d = {point['d']}", dof_of(point["streams"])
     of = f"{point['way']}, {point['problem']}, {streams} ({point['streams']} streams)"
     if point["problem"] == "decoupled":
         numbers = point["predicted"], point["capacity"], point["error"] * point["predicted"]
@@ -170,7 +170,8 @@ def draw(figure: Figure, points: Points) -> None:
 
 def plotted(points: Points) -> dict[str, object]:
     """Points, fits and groups."""
-    fits = [asdict(fit) | {"deviations": fit.deviations} for fit in fitted_laws(_original(points.excess))]
+    laws = [asdict(fit) | {"deviations": fit.deviations} for fit in fitted_laws(_original(points.excess))]
+    fits = [{"freedom" if name == "dof" else name: value for name, value in law.items()} for law in laws]
     return {"points": points.excess, "fits": fits, "groups": points.groups}
 
 
@@ -181,7 +182,7 @@ def _laws(panel: Axes, fits: list[Fit], dimensions: list[int]) -> None:
     for fit in fits:
         style, ink, law = _LINES[fit.law]
         size = d.astype(float) if fit.law == "c d^-x" else logarithms
-        label = f"{law}: $\\chi^2$ = {{chi_square:.1f}} for {{freedom}}, {{deviations:.1f}} $\\sigma$"
+        label = f"{law}: $\\chi^2$ = {{chi_square:.1f}} for {{dof}}, {{deviations:.1f}} $\\sigma$"
         label = label.format(**vars(fit), deviations=fit.deviations)
         panel.plot(d, 100 * fit.c * size**-fit.x, style, color=ink, lw=1.3, zorder=1, label=label)
 

@@ -75,12 +75,12 @@ def _point(law: str, measured: dict) -> dict:
 
 @cache
 def effect_of_lengths(p: int, room: float, d: int) -> Estimate:
-    """By how much the lengths of Gaussian outputs change the free entropy of the functional."""
+    """The change of the free entropy of the functional by the lengths of Gaussian outputs."""
     return length_shift(predicted(p, room).q, p, room, d, SAMPLES)
 
 
 def compare(points: list[dict]) -> list[Comparison]:
-    """Free entropies beside the functional, with lengths where they differ; and what is left of the difference, without
+    """Free entropies against the functional, with lengths where they differ; what is left of the difference, without
     and with them, where 1/d is zero."""
     comparisons = [_beside_the_functional(point) for point in points]
     gaussian = [point for point in points if point["law"] == DIFFERENT]

@@ -1,7 +1,7 @@
 """How much does the overlap of two solutions scatter from stream to stream, and by which law?
 
 The overlap is about a mean over p associations. If these were independent, it would scatter as p^(-1/2) and be normal.
-What the chains do not know of each overlap is taken off its scatter.
+The sampling error of each overlap by finite chains is subtracted from this scatter.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.sampled import nearest_share, sampled
 from loadstone.studies.kit.study import Caption, Study
 
-#: With fewer streams the scatter is not known, and neither is the shape with fewer than that many.
+#: The fewest streams of which the scatter is estimated, and the fewest of which the shape is.
 _FEWEST, _FEWEST_FOR_SHAPE = 3, 8
 CENTRAL_LIMIT = "as for a mean over independent associations"
 _BINS = np.linspace(-3.5, 3.5, 15)
@@ -31,7 +31,7 @@ class Points(NamedTuple):
     """What is read off the sampled streams.
 
     spreads: for each problem, dimension and number of associations, how the overlap scatters over streams.
-    shapes: skewness and fourth moment less 3 of all streams of a problem, beside those of a normal law.
+    shapes: skewness and fourth moment less 3 of all streams of a problem, compared with those of a normal law.
     histograms: for each problem, the density of all overlaps in units of their deviation.
     """
 
@@ -106,8 +106,8 @@ def compare(points: Points) -> list[Comparison]:
         family = f"exponent of p in the spread of the overlap over streams, {problem}"
         what, dof = f"{family}, {share:g} of the capacity", sum(point["streams"] - 1 for point in group)
         p, spread, error = values_of(group, "p", "spread", "spread_error")
-        if fit := trend(what, p, spread, error, freedom=dof):
-            numbers = -0.5, fit.measured, fit.error, fit.freedom
+        if fit := trend(what, p, spread, error, dof=dof):
+            numbers = -0.5, fit.measured, fit.error, fit.dof
             comparisons.append(Comparison(what, *numbers, CENTRAL_LIMIT, family, f"{share:g}"))
     return comparisons + points.shapes
 
@@ -116,7 +116,7 @@ def remarks(points: Points) -> list[str]:
     """How much of the scatter over streams is from finite chains, and what is known of the shape."""
     sentences = [
         f"{one.what[0].upper()}{one.what[1:]}: {with_error(one.measured, one.error)}, for a normal law "
-        f"{one.predicted:.2f}; a difference of less than {short_number(one.detectable)} would not have been seen."
+        f"{one.predicted:.2f}; a difference of less than {short_number(one.min_detectable)} would not have been seen."
         for one in points.shapes
     ]
     shares = [100 * (point["sampling"] / point["scatter"]) ** 2 for point in points.spreads]

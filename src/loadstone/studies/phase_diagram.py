@@ -15,7 +15,7 @@ from loadstone.theory.load import load
 
 
 def compare(points: list[dict]) -> list[Comparison]:
-    """Where training fails, beside the capacity of that size and rank, and beside that of the limit of large d."""
+    """Where training fails, compared with the capacity of that size and rank, and with that of the limit."""
     return compare_thresholds(points) + compare_with_limit(points)
 
 

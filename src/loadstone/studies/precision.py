@@ -2,8 +2,8 @@
 
 On an accelerator the paper's protocol runs with products in float16 (sums in float32), because these are fastest. Some
 of its runs are done again here in float32, from the same start on the same associations. Two runs that begin alike and
-differ in the last digits of their products take paths that part. So the question is not whether they end alike, run by
-run, but whether accuracy and loss are shifted on average.
+differ in the last digits of their products drift apart. So the question is not whether they end alike, run by run, but
+whether accuracy and loss are shifted on average.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def runs(scale: str) -> list[Spec]:
 
 def points(rows: list[Row]) -> list[dict]:
     """For each dimension and number of associations: the mean over seeds of accuracy and loss in float32, and the mean
-    difference of each run in float16 from its twin in float32, with its standard error."""
+    difference of each run in float16 from the same run in float32, with its standard error."""
     trained = [row | {"digits": precision_of(row)} for row in rows if row["solver"] == "adam"]
     points = []
     for (d, p), group in grouped(trained, "d", "p"):
@@ -70,12 +70,12 @@ def points(rows: list[Row]) -> list[dict]:
 
 def precision_of(row: Row) -> str:
     """The precision of the products of a run; 'auto' is what its device took."""
-    asked = row["protocol"]["precision"]
-    return row.get("circumstances", {}).get("auto_precision", asked) if asked == "auto" else asked
+    requested = row["protocol"]["precision"]
+    return row.get("circumstances", {}).get("auto_precision", requested) if requested == "auto" else requested
 
 
 def compare(points: list[dict]) -> list[Comparison]:
-    """Differences of accuracy and loss beside none, in per cent of their values in float32."""
+    """Differences of accuracy and loss compared with zero, in per cent of their values in float32."""
     comparisons = []
     for point in points:
         for name in _QUANTITIES:
@@ -89,7 +89,7 @@ def compare(points: list[dict]) -> list[Comparison]:
 
 
 def draw(figure: Figure, points: list[dict]) -> None:
-    """The difference of each run from its twin, and the mean with its standard error, against the load."""
+    """The difference between both runs of each seed, and the mean with its standard error, against the load."""
     some(points, "no run was done in both precisions")
     for panel, name in zip(subplots(figure, 1, 2, size=(7.6, 3.9)), _QUANTITIES):
         for (d,), of_size in grouped(points, "d"):

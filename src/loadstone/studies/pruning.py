@@ -105,7 +105,7 @@ def _mean(numbers: list[int]) -> dict[str, float]:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """What is proved for random places beside the law."""
+    """What is proved for random places compared with the law."""
     return points.comparisons
 
 
@@ -118,9 +118,9 @@ def draw(figure: Figure, points: Points) -> None:
     for d, tint in tints.items():
         _by_density(left, d, tint, [p for p in pruned if p["d"] == d], [p for p in random if p["d"] == d])
     marks = dict(zip(sorted({point["density"] for point in pruned}), cycle("os^D")))
-    for (d, density), chosen in grouped(pruned, "d", "density"):
-        errorbars(right, chosen, ("rounds", "stored", "error"), tints[d], (marks[density], "white"),
-                  chosen[0]["bound"], ls="-", label=f"d = {d}, density {density:g}")  # fmt: skip
+    for (d, density), group in grouped(pruned, "d", "density"):
+        errorbars(right, group, ("rounds", "stored", "error"), tints[d], (marks[density], "white"),
+                  group[0]["bound"], ls="-", label=f"d = {d}, density {density:g}")  # fmt: skip
     right.axhline(1, color="0.3", lw=1, zorder=0)
     left.set(xlabel="density: share of entries that are not zero", ylabel="associations / law for a full memory")
     right.set(xlabel="rounds of pruning", ylabel="stored / bound for the best places")

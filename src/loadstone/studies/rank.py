@@ -1,6 +1,6 @@
 """How many associations does a memory of each rank store at most, as far as searches find it?
 
-They are set beside the replica value, and at full rank beside what is proved.
+They are compared with the replica value, and at full rank with what is proved.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def runs(scale: str) -> list[Spec]:
 
 
 def _predicted(d: int, kappa: float) -> int:
-    """For the rank that the memory has, not for the rank fraction that is rounded to it."""
+    """The prediction for the rank that the memory has, not for the rank fraction that is rounded to it."""
     return share_of_capacity(1, d, rank_of(kappa, d) / d)
 
 
 def method_label(parameters: Mapping[str, object]) -> str:
-    """What was tried besides the first start of each p, in words."""
+    """The words for what was tried besides the first start of each p."""
     if len(parameters) > 1:
         return EVERYTHING
     for name, value in parameters.items():
@@ -120,7 +120,7 @@ def _point(
 
 
 def compare(points: Points) -> list[Comparison]:
-    """The largest p stored with everything tried, beside the replica value."""
+    """The largest p stored with everything tried, compared with the replica value."""
     return compare_reach(points.reached, "associations stored with everything tried")
 
 

@@ -93,7 +93,7 @@ def named_sweep(name: str, scale: str = "quick") -> list[Spec]:
 
 @cache
 def _specs(sweep: str, scale: str) -> tuple[Spec, ...]:
-    """Studies ask for the same thousands of specs again."""
+    """The specs of a sweep, kept because studies ask for the same thousands again."""
     return tuple(_imported(_PARTS[sweep])(scale) if sweep in _PARTS else study_of(sweep).runs(scale))
 
 

@@ -1,4 +1,4 @@
-"""What do three memories that stand for all solutions still recall if their entries are rounded or their inputs noisy?
+"""What do three memories that represent all solutions still recall if their entries are rounded or their inputs noisy?
 
 Either acts as noise on the queries of the functional (theory/solution_scores.py), which predicts what is left.
 """
@@ -13,8 +13,8 @@ import numpy as np
 from loadstone.estimate import Estimate, mean_of
 from loadstone.studies import solution_space
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import COLOURS, MARKS, Axes, Figure, subplots
-from loadstone.studies.kit.points import errorbars, finish, log_ticks, problem_keys, some, values_of
+from loadstone.studies.kit.panels import COLOURS, MARKS, Axes, Figure, mark_keys, subplots
+from loadstone.studies.kit.points import errorbars, finish, log_ticks, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.sampled import MEMORIES, nearest_share, sampled
 from loadstone.studies.kit.study import Caption, Study
@@ -40,23 +40,23 @@ def points(rows: list[Row]) -> list[dict]:
     """For each problem, dimension, number of associations and memory: the mean share recalled over streams with each
     number of bits and at each noise of the inputs, with standard errors, and what is predicted (None: nothing is)."""
     return [
-        _point(problem, d, p, name, seen)
+        _point(problem, d, p, name, values)
         for (problem, d, p), group in grouped(sampled(rows, "memories"), "problem", "d", "p")
         for name in MEMORIES
-        if (seen := [row["memories"][name] for row in group if name in row["memories"]])
+        if (values := [row["memories"][name] for row in group if name in row["memories"]])
     ]
 
 
-def _point(problem: str, d: int, p: int, memory: str, seen: list[dict]) -> dict:
-    room, bits, noises = room_of(problem, d, p), seen[0]["bits"], seen[0]["noises"]
-    point = {"problem": problem, "d": d, "p": p, "share": nearest_share(p, d), "memory": memory, "streams": len(seen)}
+def _point(problem: str, d: int, p: int, memory: str, values: list[dict]) -> dict:
+    room, bits, noises = room_of(problem, d, p), values[0]["bits"], values[0]["noises"]
+    point = {"problem": problem, "d": d, "p": p, "share": nearest_share(p, d), "memory": memory, "streams": len(values)}
     point |= {"bits": bits, "noises": noises}
     # Rounding also changes entries that no output shows. There a typical memory is as large as elsewhere, and the other
     # two are zero.
     full = 1.0 if memory == "typical" else room / d**2
     rounding, noise = [full * rounding_noise(count) for count in bits], [size**2 for size in noises]
     for kind, field, variances in ((ROUNDED, "recalled_rounded", rounding), (NOISY, "recalled", noise)):
-        shares = np.array([one[field] for one in seen])
+        shares = np.array([one[field] for one in values])
         expected = [predicted_recall(d, p, room, memory, variance) for variance in variances]
         point |= {
             kind: shares.mean(axis=0).tolist(),
@@ -142,7 +142,8 @@ def _against_dimension(panel: Axes, points: list[dict], share: float) -> None:
         of_bits = [_at(point, ROUNDED, point["bits"].index(_BITS)) for point in known]
         (predicted,) = values_of(of_bits, "predicted")
         errorbars(panel, of_bits, ("d", "value", "error"), _INKS[name], MARKS[problem], predicted, ls="-", ms=4)
-    problem_keys(panel, points, " (right)")
+    for line in mark_keys(points, " (right)", ms=4):
+        panel.add_line(line)
     panel.axhline(1, color="0.4", lw=1, ls="--")
     panel.set(xlabel="dimension d", ylabel="share recalled / predicted")
     panel.set_title(f"{_BITS} bits, {share:g} of capacity")

@@ -86,9 +86,9 @@ def _all_associations(rows: list[Row]) -> dict:
     return densities(scores, "target", "others")
 
 
-def _is_at_capacity(of: dict) -> bool:
-    """Whether a row or a point is of as many associations as are predicted to fit."""
-    return of["p"] == share_of_capacity(1, of["d"])
+def _is_at_capacity(point: dict) -> bool:
+    """Whether a row or a point has as many associations as are predicted to fit."""
+    return point["p"] == share_of_capacity(1, point["d"])
 
 
 def targets_at_capacity(rows: list[Row]) -> list[dict]:
@@ -170,8 +170,8 @@ def stop_rules(rows: list[Row]) -> list[dict]:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """Targets at capacity beside their laws; all other outputs: skewness and fourth moment beside those of a normal
-    law, and whether the distribution is that law to within one per cent everywhere; and gaps beside one deviation."""
+    """Targets at capacity against their laws; all other outputs: moments against those of a normal law, and
+    whether the distribution is that law to within one per cent everywhere; gaps compared with one deviation."""
     comparisons: list[Comparison] = []
     for point in points.targets:
         family = f"{point['name']} of the target's score at capacity, trained, {point['problem']}"

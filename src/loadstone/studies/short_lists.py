@@ -1,4 +1,4 @@
-"""How many associations fit if the target must only be among the first k, and where are targets found then?"""
+"""How many associations fit if the target must only be among the first k, and where do targets rank then?"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from loadstone.estimate import mean_of
 from loadstone.studies.kit.brackets import reached_sizes
-from loadstone.studies.kit.comparison import STORES_MORE, Comparison, freedom_of
+from loadstone.studies.kit.comparison import STORES_MORE, Comparison, dof_of
 from loadstone.studies.kit.panels import COLOURS, MARKS, Axes, Figure, subplots
 from loadstone.studies.kit.points import errorbars, finish, log_ticks, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
@@ -20,7 +20,7 @@ from loadstone.theory.listwise import limit_capacity, list_capacity
 _STREAMS = {"quick": {12: 3}, "paper": {20: 6, 30: 4}}
 _LENGTHS = {"quick": (4,), "paper": (1, 2, 4, 8, 16)}
 _PROBLEMS = {"quick": ("original",), "paper": ("original", "decoupled")}
-#: Fewer streams have no standard error worth the name.
+#: Fewer streams have no useful standard error.
 _FEWEST = 3
 #: Batches of samples for each value of the law.
 BATCHES = 8
@@ -59,7 +59,7 @@ def _point(problem: str, d: int, k: int, rows: list[Row]) -> dict:
 
 
 def compare(points: list[dict]) -> list[Comparison]:
-    """The largest p stored for each length of the list, beside the law for decoupled streams."""
+    """The largest p stored for each length of the list, compared with the law for decoupled streams."""
     comparisons = []
     for point in points:
         if point["streams"] < _FEWEST:
@@ -67,7 +67,7 @@ def compare(points: list[dict]) -> list[Comparison]:
         problem, d, k = point["problem"], point["d"], point["rivals"]
         rivals = "all rivals" if k == 1 else f"the mean of the {k} best rivals"
         what = f"associations stored against {rivals}, {problem}, d = {d}"
-        dof = freedom_of(point["streams"], point["error"], point["spread"])
+        dof = dof_of(point["streams"], point["error"], point["spread"])
         note = STORES_MORE if problem == "original" else ""
         family = f"associations stored against the mean of the best rivals, {problem}"
         # All k of one dimension are tried on the same streams.

@@ -1,4 +1,4 @@
-"""How many facts fit when some answers are asked for more often than others: proved, and by the formula?"""
+"""How many facts fit when some answers are targets more often than others: proved, and by the formula?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from loadstone.estimate import Estimate
 from loadstone.frequencies import shares_of
-from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
+from loadstone.studies.kit.comparison import FEWEST, Comparison, dof_of
 from loadstone.studies.kit.panels import COLOURS, Axes, Figure, subplots
 from loadstone.studies.kit.points import errorbars, finish, some, values_of
 from loadstone.studies.kit.proved_facts import note_on, streams_of
@@ -105,7 +105,7 @@ def compare(points: list[dict]) -> list[Comparison]:
         )
         value, error = ratio(point)
         # Only the scatter of the streams is estimated from few numbers.
-        dof = freedom_of(point["streams"], error * point["predicted"], point["error"])
+        dof = dof_of(point["streams"], error * point["predicted"], point["error"])
         note = note_on(point, "" if point["frequencies"] == "balanced" else MANY_FACTS)
         family, streams = f"proved capacity / formula, {point['frequencies']} targets", f"d = {point['d']}"
         comparisons.append(Comparison(what, 1.0, value, error, dof, note, family, streams))

@@ -12,8 +12,8 @@ from jaxtyping import Float64
 from loadstone.estimate import mean_of
 from loadstone.studies import solution_space
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import MARKS, OTHERS, TARGET, Axes, Figure, colour, subplots
-from loadstone.studies.kit.points import errorbars, finish, problem_keys, some
+from loadstone.studies.kit.panels import MARKS, OTHERS, TARGET, Axes, Figure, colour, mark_keys, subplots
+from loadstone.studies.kit.points import errorbars, finish, some
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import Spec
 from loadstone.studies.kit.study import Caption, Study
@@ -33,8 +33,8 @@ _WORDS = {"others": "all rivals", "rival": "best rivals", "target": "targets"}
 
 def runs(scale: str) -> list[Spec]:
     """The streams of 'space' again, without their volumes. Larger dimensions would take minutes a run."""
-    asked = {"volume": False, "scores": True}
-    return [replace(spec, parameters=asked) for spec in solution_space.runs(scale) if spec.d <= 20]
+    parameters = {"volume": False, "scores": True}
+    return [replace(spec, parameters=parameters) for spec in solution_space.runs(scale) if spec.d <= 20]
 
 
 class Points(NamedTuple):
@@ -48,14 +48,14 @@ class Points(NamedTuple):
 
 def points(rows: list[Row]) -> Points:
     """Mean scores at all sizes, and histograms at one."""
-    held = [row for row in rows if "typical_scores" in row]
-    means = [_point(problem, d, p, group) for (problem, d, p), group in grouped(held, "problem", "d", "p")]
+    with_scores = [row for row in rows if "typical_scores" in row]
+    means = [_point(problem, d, p, group) for (problem, d, p), group in grouped(with_scores, "problem", "d", "p")]
     if not means:
         return Points([], {}, {})
     d = max(point["d"] for point in means)
     half = float(capacity_associations(d)) / 2
     shown = min(means, key=lambda point: (point["d"] < d, point["problem"], abs(point["p"] - half)))
-    of_size = [row for row in held if all(row[name] == shown[name] for name in ("problem", "d", "p"))]
+    of_size = [row for row in with_scores if all(row[name] == shown[name] for name in ("problem", "d", "p"))]
     return Points(means, shown, _histograms(of_size, law_of_scores(shown["problem"], d, shown["p"])))
 
 
@@ -141,7 +141,8 @@ def _draw_means(panel: Axes, means: list[dict], name: str) -> None:
         if law:
             panel.plot(*zip(*law), "--", color=colour(d), lw=1.2)
         panel.plot([], [], color=colour(d), lw=3, label=f"d = {d}")
-    problem_keys(panel, means, size=4.5)
+    for line in mark_keys(means, ms=4.5):
+        panel.add_line(line)
 
 
 SOLUTION_SCORES = Study(

@@ -1,6 +1,6 @@
 """How alike are the memories that store everything, and how many are there?
 
-Both are sampled, and set beside what the replica-symmetric functional says of so many associations, and beside its
+Both are sampled, and compared with the replica-symmetric functional at this number of associations, and with its
 limit of large p.
 """
 
@@ -117,7 +117,7 @@ def _point(problem: str, d: int, p: int, rows: list[Row], without: int) -> dict:
 
 
 def compare(points: list[dict]) -> list[Comparison]:
-    """Mean overlap and mean free entropy beside the functional, where no stream had to be left out: those that can be
+    """Mean overlap and mean free entropy against the functional, where no stream had to be left out: those that can be
     sampled are easier to store than others. And whether both scatter less over streams as d grows."""
     comparisons: list[Comparison] = []
     for point in points:
@@ -139,13 +139,13 @@ def _concentrations(points: list[dict]) -> list[Comparison]:
     trends = []
     for (problem, share), group in grouped(labelled, "problem", "share"):
         for name, words, streams in (("free_entropy", "free entropy", "volumes"), ("overlap", "overlap", "streams")):
-            chosen = [one for one in group if not one["without"] and one[name] is not None and one[streams] >= FEWEST]
-            scatter = [one[f"{name}_error"] * math.sqrt(one[streams]) for one in chosen]
-            errors = [value / math.sqrt(2 * (one[streams] - 1)) for value, one in zip(scatter, chosen)]
+            points = [one for one in group if not one["without"] and one[name] is not None and one[streams] >= FEWEST]
+            scatter = [one[f"{name}_error"] * math.sqrt(one[streams]) for one in points]
+            errors = [value / math.sqrt(2 * (one[streams] - 1)) for value, one in zip(scatter, points)]
             what = f"exponent of d in the scatter of the {words} over streams, {problem}, {share:g} of the capacity"
             if all(scatter):
-                freedom = sum(one[streams] - 1 for one in chosen)
-                trends.append(trend(what, [one["d"] for one in chosen], scatter, errors, freedom=freedom))
+                dof = sum(one[streams] - 1 for one in points)
+                trends.append(trend(what, [one["d"] for one in points], scatter, errors, dof=dof))
     return [one for one in trends if one is not None]
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loadstone.studies.kit.comparison import LARGE_D, Comparison, freedom_of
+from loadstone.studies.kit.comparison import LARGE_D, Comparison, dof_of
 from loadstone.studies.kit.panels import MARKS, PREDICTION, Axes, Figure, colour, legend, subplots
 from loadstone.studies.kit.points import some, streams_in
 from loadstone.studies.kit.rows import Row, grouped
@@ -48,13 +48,13 @@ class Points(NamedTuple):
 
 
 def points(rows: list[Row]) -> Points:
-    """Non-zero singular values at capacity, and their distance to the law beside that of Gaussian matrices cut to the
+    """Non-zero singular values at capacity, and their distance to the law and that of Gaussian matrices cut to the
     same rank."""
     return Points(_histograms(rows, lambda kappa: 1.0), _distances(rows, at_capacity, capacity_reference))
 
 
 def initial_points(rows: list[Row]) -> Points:
-    """The same for W = Q R^T before training, beside square Gaussian matrices with as many singular values."""
+    """The same for W = Q R^T before training, compared with square Gaussian matrices with as many singular values."""
     histograms = _histograms(rows, lambda kappa: initial_factored(kappa).share)
     return Points(histograms, _distances(rows, initial_factored, lambda d, rank: square_reference(rank)))
 
@@ -99,7 +99,7 @@ def _distances(
 
 
 def compare(points: Points) -> list[Comparison]:
-    """Distance to the law at capacity, beside that of Gaussian matrices cut to the same rank."""
+    """Distance to the law at capacity, compared with that of Gaussian matrices cut to the same rank."""
     comparisons = []
     for point in points.distances:
         # A rank fraction that was rounded to a whole rank has another capacity than the runs were made for.
@@ -110,14 +110,14 @@ def compare(points: Points) -> list[Comparison]:
 
 
 def compare_initial(points: Points) -> list[Comparison]:
-    """Distance to the law at initialisation, beside that of square Gaussian matrices."""
+    """Distance to the law at initialisation, compared with that of square Gaussian matrices."""
     return [_comparison(point, "at initialisation", "") for point in points.distances]
 
 
 def _comparison(point: dict, when: str, note: str) -> Comparison:
     family, where = f"distance to the law {when}, {point['problem']}", f"d = {point['d']}, kappa = {point['kappa']:.3g}"
     numbers = point["gaussian"], point["distance"], point["error"], note, where
-    return Comparison.of(family, point, *numbers, dof=freedom_of(point["seeds"]))
+    return Comparison.of(family, point, *numbers, dof=dof_of(point["seeds"]))
 
 
 def draw(figure: Figure, points: Points) -> None:

@@ -115,7 +115,7 @@ def _last_pairs(rows: list[Row]) -> list[tuple[Row, Row]]:
 
 def compare(points: Points) -> list[Comparison]:
     """Whether distances to the law fall to those of Gaussian matrices as d grows: the exponent of d in their excess.
-    And the two problems beside each other: each difference beside zero, and its exponent of d."""
+    And the two problems compared: each difference compared with zero, and its exponent of d."""
     comparisons: list[Comparison] = []
     repeated = [point for point in points.distances if point["streams"] >= FEWEST and point["error"] > 0]
     for (solver, problem, kappa), group in grouped(repeated, "solver", "problem", "kappa"):
@@ -138,18 +138,18 @@ def compare(points: Points) -> list[Comparison]:
 def _falling(what: str, points: list[dict], values: list[float], name: str) -> list[BoundComparison]:
     """Whether values fall as d grows, as a list of at most one comparison.
 
-    Two streams do not tell their scatter, so all dimensions tell it together, in units of what is called `name`.
+    Two streams do not show their scatter, so it is pooled over all dimensions, in units of the field `name`.
     """
     d, streams, sizes, error = map(np.array, values_of(points, "d", "streams", name, "error"))
     shares = error / sizes * np.sqrt(streams)
     dof = int((streams - 1).sum())
     scatter = math.sqrt(float(((streams - 1) * shares**2).sum()) / dof)
-    one = trend(what, d, values, scatter * np.abs(sizes) / np.sqrt(streams), freedom=dof)
+    one = trend(what, d, values, scatter * np.abs(sizes) / np.sqrt(streams), dof=dof)
     return [] if one is None else [one]
 
 
 def remarks(points: Points) -> list[str]:
-    """The distance at the smallest and at the largest d, beside that of Gaussian matrices."""
+    """The distance at the smallest and at the largest d, compared with that of Gaussian matrices."""
     sentences = []
     for (solver, problem, kappa), group in grouped(points.distances, "solver", "problem", "kappa"):
         ends = " and ".join(

@@ -1,4 +1,4 @@
-"""How many facts do two layers store, beside linear memories of as many parameters, and of the same width?"""
+"""How many facts do two layers store, compared with linear memories of as many parameters, and of the same width?"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Which singular values have memories below capacity?
 
-Three memories stand for all solutions: a typical one, their centre, and the one of largest margin. At full rank all
+Three memories represent all solutions: a typical one, their centre, and the one of largest margin. At full rank all
 three have a quarter circle at every load, by the variational formula of the paper: they are Gaussian matrices as far as
 their singular values go (docs/theory/typical.md). So their fourth moment should tend to that of Gaussian matrices of
 the same size as d grows, at a given share of the capacity.
@@ -17,8 +17,8 @@ from loadstone.estimate import mean_of
 from loadstone.studies import solution_space
 from loadstone.studies.kit.bounds import trend
 from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
-from loadstone.studies.kit.panels import COLOURS, MARKS, Axes, Figure, subplots
-from loadstone.studies.kit.points import errorbars, finish, log_ticks, problem_keys, some, values_of
+from loadstone.studies.kit.panels import COLOURS, MARKS, Axes, Figure, mark_keys, subplots
+from loadstone.studies.kit.points import errorbars, finish, log_ticks, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.sampled import MEMORIES, nearest_share, sampled
 from loadstone.studies.kit.singular_values import FOURTH, moments, scaled_density
@@ -47,11 +47,11 @@ class Points(NamedTuple):
 
 def points(rows: list[Row]) -> Points:
     """Excesses at all sizes, and singular values at the largest."""
-    held = sampled(rows, "typical_singular_values")
-    excesses = [_point(problem, d, p, group) for (problem, d, p), group in grouped(held, "problem", "d", "p")]
+    solutions = sampled(rows, "typical_singular_values")
+    excesses = [_point(problem, d, p, group) for (problem, d, p), group in grouped(solutions, "problem", "d", "p")]
     shown = max(excesses, key=lambda point: (point["d"], point["problem"] == "decoupled", point["share"]), default={})
-    largest = [row for row in held if all(row[name] == shown[name] for name in ("problem", "d", "p"))]
-    noise = [1 - row["overlap"] / row["centre_length"] ** 2 for row in held]
+    largest = [row for row in solutions if all(row[name] == shown[name] for name in ("problem", "d", "p"))]
+    noise = [1 - row["overlap"] / row["centre_length"] ** 2 for row in solutions]
     return Points(excesses, noise, shown, _histograms(largest) if largest else {})
 
 
@@ -91,7 +91,7 @@ def _histograms(rows: list[Row]) -> dict[str, list[float]]:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """The fourth moment of typical solutions beside that of Gaussian matrices, and for all three memories whether they
+    """The fourth moment of typical solutions against that of Gaussian matrices, and for all three memories whether they
     come closer as d grows: the exponent of d in their difference, at each share of the capacity."""
     comparisons: list[Comparison | None] = []
     for point in points.excesses:
@@ -106,7 +106,7 @@ def compare(points: Points) -> list[Comparison]:
             repeated = [point for point in of_memory if point["streams"] >= FEWEST]
             d, excess, errors, streams = values_of(repeated, "d", "excess", "error", "streams")
             what = f"exponent of d in the excess of {FOURTH} below capacity, {words}, {problem}, {share:g} of capacity"
-            comparisons.append(trend(what, d, np.abs(excess), errors, freedom=sum(streams) - len(streams)))
+            comparisons.append(trend(what, d, np.abs(excess), errors, dof=sum(streams) - len(streams)))
     return [one for one in comparisons if one is not None]
 
 
@@ -161,7 +161,8 @@ def draw(figure: Figure, points: Points) -> None:
         panel.set(xlabel="singular value / root mean square", ylabel="density")
     left.set_title(f"{shown['problem']}, d = {shown['d']}, {shown['share']:g} of capacity")
     right.set_title(rf"low rank, $\kappa$ = {_KAPPA:g}: the law")
-    problem_keys(middle, points.excesses)
+    for line in mark_keys(points.excesses, ms=4):
+        middle.add_line(line)
     finish(figure, "Singular values below capacity ({} a point)", points.excesses, 5)
 
 

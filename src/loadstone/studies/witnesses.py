@@ -60,7 +60,7 @@ class Points(NamedTuple):
 
 
 def points(rows: list[Row]) -> Points:
-    """Moments and histograms of the proved memories, and both problems beside each other."""
+    """Moments and histograms of the proved memories, and both problems compared."""
     # Full memories of as many answers as facts, whose capacity is known.
     full = [row for row in rows if row.get("family", "full") == "full" and row.get("answers") is None]
     known = [row for row in full if row["solver"] == "capacity" and row["p_c"] is not None]
@@ -114,17 +114,17 @@ def _original_minus_decoupled(rows: list[Row]) -> list[dict]:
 
 def falling_excess(excesses: list[dict], problem: str) -> Fit | None:
     """The excess of the fourth moment as c d^-x; None with fewer than three dimensions."""
-    chosen = [
+    used = [
         point | {"excess": point[FOURTH]["excess"], "error": point[FOURTH]["excess_error"]}
         for point in excesses
         if point["problem"] == problem and point["streams"] >= FEWEST
     ]
-    return next((fit for fit in fitted_laws(chosen) if fit.law == "c d^-x"), None)
+    return next((fit for fit in fitted_laws(used) if fit.law == "c d^-x"), None)
 
 
 def compare(points: Points) -> list[Comparison]:
-    """Both moments beside those of Gaussian matrices, the exponent with which the excess falls beside 1, and three
-    strands of the equivalence of both problems: capacity, target scores, spectra. And what is said of large d."""
+    """Both moments against those of Gaussian matrices, the exponent with which the excess falls against 1, and three
+    parts of the equivalence of both problems: capacity, target scores, spectra. And statements about large d."""
     problems = sorted({point["problem"] for point in points.excesses})
     repeated = [point for point in points.excesses if point["streams"] >= FEWEST]
     comparisons: list[Comparison] = []
@@ -147,15 +147,15 @@ def compare(points: Points) -> list[Comparison]:
 
 
 def _trends(problem: str, excesses: list[dict]) -> list[Comparison]:
-    """What is said of large d: the largest singular value does not grow, the share of directions that a memory uses,
+    """Statements about large d: the largest singular value does not grow, the share of directions that a memory uses,
     <s^2>^2 / <s^4>, does not vanish, and the fourth moment converges faster than the threshold."""
     d, streams, top, fourth = values_of(excesses, "d", "streams", TOP, FOURTH)
     dof = sum(streams) - len(streams)
     mean, error = values_of(top, "mean", "error")
-    growth = trend(f"exponent of d in the {TOP}, {problem}", d, mean, error, freedom=dof)
+    growth = trend(f"exponent of d in the {TOP}, {problem}", d, mean, error, dof=dof)
     fourths, errors = map(np.array, values_of(fourth, "mean", "error"))
     what = f"exponent of d in the share of directions used, {problem}"
-    used = trend(what, d, 1 / fourths, errors / fourths**2, side=ABOVE, freedom=dof)
+    used = trend(what, d, 1 / fourths, errors / fourths**2, side=ABOVE, dof=dof)
     trends: list[Comparison] = [one for one in (growth, used) if one is not None]
     if fit := falling_excess(excesses, problem):
         what = f"exponent x of the excess of {FOURTH} as d^-x, beside that of the threshold, {problem}"
@@ -177,7 +177,7 @@ def _equality_trends(differences: list[dict]) -> list[Comparison]:
         d, streams, difference, error, decoupled = values_of(group, "d", "streams", "difference", "error", "decoupled")
         per_cent, dof = np.abs(decoupled) / 100, sum(streams) - 2 * len(streams)
         what = f"exponent of d in the difference: {number}, original - decoupled"
-        trends.append(trend(what, d, np.abs(difference / per_cent), error / per_cent, freedom=dof))
+        trends.append(trend(what, d, np.abs(difference / per_cent), error / per_cent, dof=dof))
     return [one for one in trends if one is not None]
 
 

@@ -1,4 +1,4 @@
-"""Tasks: what a run does. One file and one line each; a task is imported when a run asks for it."""
+"""Tasks: what a run does. Each is a file of its own and a line here, and is imported when a run asks for it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from loadstone.tasks.task import Task
 
-#: What a spec may name instead of a solver, and where it is.
+#: The tasks that a spec may name instead of a solver, and where they are.
 TASKS = {
     "capacity": "loadstone.tasks.capacity:CAPACITY",
     "reach": "loadstone.tasks.reach:REACH",
@@ -19,12 +19,12 @@ TASKS = {
     "space": "loadstone.tasks.space:SPACE",
     "bits": "loadstone.tasks.bits:BITS",
 }
-#: The task of every spec that names a solver: one search with it.
+#: The task of every spec that names a solver: to train with it.
 _TRAIN = "loadstone.tasks.train:TRAIN"
 
 
 @cache
 def task_of(solver: str) -> Task:
-    """The task that a spec means by its `solver`: the task of that name, or to train with the solver."""
+    """The task that the `solver` of a spec names, or the task of training if it names a solver."""
     module, _, name = TASKS.get(solver, _TRAIN).partition(":")
     return getattr(import_module(module), name)

@@ -1,6 +1,6 @@
-"""How fast a solver stores a stream close below its capacity: the passes that it takes at several distances.
+"""How fast a solver stores a stream just below its capacity: the passes that it takes at several distances.
 
-The capacity of the stream is proved first, so that a search that fails is known to fail on something storable.
+The capacity of the stream is proved first, so that a search that fails is known to fail on a storable instance.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from loadstone.threads import one_thread
 
 #: Distances from the capacity, 1 - p / p_c, at which a solver is tried.
 DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01, 0.0)
-#: Newton's method is no search pass by pass, but it stores too.
+#: Newton's method is not a search by passes, but can be tried too.
 NEWTON = "newton"
 
 
 @dataclass(frozen=True)
 class PassesNearCapacity:
-    """What is tried.
+    """Which solver is tried, and for how long.
 
     optimiser: a solver with its parameters, as in 'adam:0.1', or 'newton'.
     passes: most passes of one search (of Newton's method: most steps).
@@ -52,7 +52,7 @@ class PassesNearCapacity:
     def __post_init__(self) -> None:
         set_as(self, "passes", whole("passes", self.passes, 1, 10**9))
         if self.optimiser != NEWTON:
-            # The same solver always has the same name in a spec.
+            # In a spec a solver is always written in the same way.
             set_as(self, "optimiser", text_of(str(self.optimiser).partition(":")[0], solver_of(self.optimiser)))
 
 
@@ -61,7 +61,7 @@ def approach(
 ) -> tuple[int | None, list[Attempt]]:
     """Prove the capacity of a stream, looking around p first, and store it up to each of DISTANCES below.
 
-    Returns the capacity and an attempt for each distance: None and no attempts if a verdict was undecided.
+    Returns the capacity and an attempt for each distance, or None and no attempts if a verdict was undecided.
     """
     tried = tried or PassesNearCapacity()
     whole("p", instance.p, 4)
@@ -77,7 +77,7 @@ def approach(
 
 @lru_cache(maxsize=256)
 def _proved_capacity(instance: Instance) -> int | None:
-    """Proved once for all solvers that are tried on a stream in this process."""
+    """The capacity of a stream, proved once in this process for all solvers that are tried on it; None: undecided."""
     return exact_capacity(instance.without_arrays()).p_c
 
 
@@ -105,7 +105,7 @@ def newton_passes(search: NewtonSearch, n: int, m: int, d: int) -> int:
 
     A step takes a pass, the scores of the step (half a pass), and the second moments of n softmaxes (n m d^2). A
     product with the Hessian takes 2 n d^2. A dense solve takes n d^4 / 2 to form the Hessian and d^6 / 6 to factorise
-    it. The last look, which found the witness, is one more pass.
+    it. The last evaluation, which finds the witness, is one more pass.
     """
     steps = search.steps * (1.5 + d / 2)
     products = search.products * d / m

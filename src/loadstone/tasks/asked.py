@@ -1,4 +1,4 @@
-"""What a run is asked to do: which associations to store, and how."""
+"""The spec of a run: which associations to store, and how."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ Parameters = tuple[tuple[str, object], ...]
 
 @dataclass(frozen=True)
 class Asked:
-    """One run, checked. What a run does not use has its default, so that the same run is always asked for in one way.
+    """The checked spec of a run. Fields that it does not use have their defaults, so that equal runs have equal specs.
 
     problem: 'original', 'decoupled' or 'groups:8' (problems/kinds.py).
     d, p, seed: dimension, number of associations, and the stream that they come from.
     kappa: rank fraction of the memory.
-    law: of the embeddings.
+    law: the law of the embeddings.
     solver: a name in solvers/registry.py, to train with it, or that of another task (tasks/__init__.py). 'paper' is the
         paper's protocol, which records call 'adam' (tasks/fields.py).
     parameters: of the solver or of the task; only those that differ from their defaults are kept.
@@ -98,7 +98,7 @@ class Asked:
 
     @property
     def instance(self) -> Instance:
-        """What is to be stored. Each has arrays of its own, which live as long as it does."""
+        """The instance to store. Each call makes a new one, whose arrays live as long as it does."""
         stream = Stream(self.seed, self.d, law=self.law)
         return Instance(stream, self.p, kind=self.problem, answers=self.answers, frequencies=self.frequencies)
 
@@ -109,13 +109,12 @@ class Asked:
 
     @cached_property
     def settings(self) -> Any:
-        """What the parameters mean: the solver with its parameters, or the settings of another task; None if it has
-        none."""
+        """The solver with its parameters, or the settings of another task; None if it has none."""
         return self.task.made(self.solver, dict(self.parameters))
 
     @cached_property
     def is_iterative(self) -> bool:
-        """Whether the run is a search, pass after pass."""
+        """Whether the run is a search by passes."""
         return self.solver in SOLVERS and not SOLVERS[self.solver].closed_form
 
     @cached_property

@@ -1,8 +1,8 @@
 """How many small problems are trained together on an accelerator, and to how many rows their arrays are padded.
 
 A program for every p would take longer to compile than to run, so arrays on an accelerator have few sizes. One small
-problem alone would leave it idle, so several are trained as one program. On a CPU neither helps, and a run that is
-trained alone has the same last digits whatever else is run.
+problem alone would leave it idle, so several are trained as one program. On a CPU neither helps, and training alone
+gives the same last digits whatever else is run.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def padded_rows_of_few_passes(problem: str, p: int) -> int | None:
 
 
 def batch_size(problem: str, p: int, d: int, hold: str, platform: str) -> int:
-    """How many problems of this size to train together. `hold` says how decoupled outputs are held: where they are
-    regenerated, a problem trains alone."""
+    """How many problems of this size to train together. `hold` is how decoupled outputs are held: a problem whose
+    outputs are regenerated trains alone."""
     rows = padded_rows(problem, p, d, platform)
     if rows is None or hold == "regenerated" or (problem == "original" and p * d > _LARGE):
         return 1

@@ -27,13 +27,13 @@ from loadstone.tasks.margin import margins
 from loadstone.tasks.task import OneAtATime, require_full
 
 WAYS = ("largest margin", "centre")
-#: How closely the largest margin is found.
+#: Relative accuracy of the largest margin.
 _TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
 class Bits:
-    """bits: of each entry. way: which memory is rounded, one of WAYS."""
+    """bits: the bits of each entry. way: which memory is rounded, one of WAYS."""
 
     bits: int = 8
     way: str = WAYS[0]
@@ -59,7 +59,7 @@ def _stored(instance: Instance, how: Bits) -> bool:
 
 @lru_cache(maxsize=256)
 def _memory(instance: Instance, way: str) -> Float64[np.ndarray, "d d"] | None:
-    """Found once for all numbers of bits in this process; None if there is none."""
+    """The memory to round, found once in this process for all numbers of bits; None if there is none."""
     arrays = instance.without_arrays().arrays()
     if way == "largest margin":
         try:

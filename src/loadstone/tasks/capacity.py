@@ -70,7 +70,7 @@ def exact_capacity(
         (14, 14, 15)
     """
     subspace = subspace_of(family, instance.d, seed=instance.stream.seed)
-    # One association alone is storable; the first question is p = 2.
+    # One association alone is always storable.
     low, high, p = 1, None, instance.p
     stride = max(1, p // 16)
     verdicts: list[tuple[int, Outcome]] = []
@@ -99,7 +99,7 @@ def exact_capacity(
 
 
 class Proved(OneAtATime):
-    """The exact capacity, looking around p first, and what the memory is like that proves it."""
+    """The exact capacity, looking around p first, with the singular values and scores of the memory that proves it."""
 
     fields = FIELDS["capacity"]
 

@@ -1,6 +1,6 @@
 """How many facts are lost when a memory that stores a stream is edited, edit after edit.
 
-It starts from the memory of largest margin, from which every way of editing has most to lose before it loses a fact.
+It starts from the memory of largest margin, which can change most before a fact is lost.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from loadstone.tasks.margin import MARGIN, margins
 from loadstone.tasks.task import OneAtATime, require_full
 from loadstone.threads import one_thread
 
-#: 'rank-one' makes one edit after the other, 'batch' all that were asked for so far at once from the first memory;
-#: 'refit' searches again, from the last memory, whenever the facts are counted.
+#: 'rank-one' makes one edit after the other; 'batch' makes all edits so far at once, in the first memory; 'refit'
+#: searches again, from the last memory, whenever the facts are counted.
 METHODS = ("rank-one", "batch", "refit")
-#: 'add' takes the next facts of the stream; 'change' gives the facts that are there other answers, from the first on.
+#: 'add' adds the next facts of the stream; 'change' gives other answers to its facts, from the first on.
 ACTIONS = ("add", "change")
-#: How closely the largest margin is found.
+#: Relative accuracy of the largest margin.
 _TOLERANCE = 0.01
-#: Facts are counted after so many numbers of edits, spaced evenly, and after so many spaced evenly in the logarithm.
+#: Facts are counted at this many numbers of edits, spaced evenly, and at this many spaced evenly in the logarithm.
 _EVENLY, _IN_LOGARITHM = 16, 9
 
 
 @dataclass(frozen=True)
 class Edits:
-    """What is done.
+    """How a memory is edited.
 
     method: one of METHODS.
     action: one of ACTIONS.
-    edits: how many there are in the end.
+    edits: how many edits there are in the end.
     """
 
     method: str = "rank-one"
@@ -56,19 +56,19 @@ class Edits:
         set_as(self, "edits", whole("edits", self.edits, 1, 10**6))
 
     def counts(self) -> list[int]:
-        """After how many edits facts are counted."""
+        """The numbers of edits after which facts are counted."""
         evenly = np.linspace(0, self.edits, _EVENLY + 1)[1:]
         counts = np.concatenate([evenly, np.geomspace(1, self.edits, _IN_LOGARITHM)])
         return [int(count) for count in np.unique(np.maximum(1, counts.round()))]
 
 
 class Counted(NamedTuple):
-    """How many facts a memory lacks after some edits.
+    """How many facts a memory does not recall after some edits.
 
     edits: how many were made.
-    lost: of the facts that were there at the start and were not changed, so many are not recalled.
-    missed: of the edits, so many are not recalled.
-    undecided: of these, so many might fit beside the others, for all that is proved; counted for 'refit' only.
+    lost: how many of the facts from the start that were not changed are not recalled.
+    missed: how many of the edits are not recalled.
+    undecided: how many of all these are not proved not to fit beside the others; counted for 'refit' only.
     """
 
     edits: int
@@ -78,7 +78,7 @@ class Counted(NamedTuple):
 
 
 def edited(instance: Instance, done: Edits) -> tuple[str, list[Counted]]:
-    """Store an original instance, edit, and count. Returns 'edited' or why nothing could be, and the counts."""
+    """Store an original instance, edit, and count. Returns 'edited' or why it is impossible, and the counts."""
     facts = _Facts(instance, done)
     start = _first(instance.without_arrays())
     if isinstance(start, str):
@@ -94,7 +94,7 @@ class _Facts:
 
     def __init__(self, instance: Instance, done: Edits) -> None:
         self.instance, self.p, self.action = instance, instance.p, done.action
-        instance.first(self.p + done.edits).arrays()  # made once, and not again for each edit
+        instance.first(self.p + done.edits).arrays()  # made once, not again for each edit
         first = instance.arrays()
         m = len(first.outputs)
         # Another answer than its own, each with the same probability.
@@ -109,7 +109,7 @@ class _Facts:
         return Arrays(first.inputs, first.outputs, targets)
 
     def rows(self, edits: int) -> range:
-        """Which facts are new or changed after so many edits."""
+        """The rows of facts that are new or changed after so many edits."""
         return range(self.p, self.p + edits) if self.action == "add" else range(edits)
 
     def counted(self, weights: Float64[np.ndarray, "d d"], edits: int, undecided: int = 0) -> Counted:
@@ -154,7 +154,7 @@ def _first(instance: Instance) -> Float64[np.ndarray, "d d"] | str:
 
 
 class Edited(OneAtATime):
-    """A memory that stores p associations, edited."""
+    """The facts that a memory of p associations loses when it is edited."""
 
     settings = Edits
     fields = FIELDS["edits"]

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from loadstone.tasks.values import ROUNDING, Field, Size, listed, number, or_none, row, table, whole, word, yes_or_no
 
-#: How records have always named the paper's protocol, which every spec calls 'paper'. Its Adam is no solver by itself:
-#: the solver 'adam' is that of optax, and a record has it with its name and its parameters.
+#: How records have always named the paper's protocol, which every spec calls 'paper'. Its Adam is not the solver
+#: 'adam', which is that of optax, and which records name with its parameters.
 PROTOCOL = "adam"
 
 HISTOGRAMS = ("target", "rival", "own", "others")
@@ -32,7 +32,7 @@ _SCORE_FIELDS = table(
 
 
 def _scores(value: object, size: Size) -> bool:
-    """Histograms on one set of bins."""
+    """Whether these are histograms over the same bins."""
     if not isinstance(value, dict) or not _SCORE_FIELDS(value, size):
         return False
     first = value.get("first", {}).get("others")
@@ -44,7 +44,7 @@ def _all(field: Field, names: str) -> dict[str, Field]:
     return dict.fromkeys(names.split(), field)
 
 
-#: Of each of the memories that stand for all that store a stream.
+#: The fields of each memory that represents all that store a stream.
 MEMORY: dict[str, Field] = {
     "margin": number(),
     "bits": listed(whole(1)),
@@ -52,7 +52,7 @@ MEMORY: dict[str, Field] = {
     **_all(listed(number(0, 1)), "recalled recalled_rounded"),
 }
 
-#: Every field of a result. It has the same values in every task that has it.
+#: Every field of a result. Its possible values are the same in every task that has it.
 RESULT: Mapping[str, Field] = {
     **_all(word, "status form"),
     **_all(whole(0), "steps passes"),
@@ -98,12 +98,12 @@ _OF_TASKS = {
     "log_volume_error typical_singular_values typical_scores centre_length memories",
     "bits": "stored not_stored",
 }
-#: By the name of a task: the fields of its result, beginning with how it ended.
+#: The fields of a result, by the name of the task, beginning with how it ended.
 FIELDS = {task: {name: RESULT[name] for name in ("status", *names.split())} for task, names in _OF_TASKS.items()}
 
 
 def contradiction(spec: Mapping, result: Mapping) -> str | None:
-    """Why two fields of a result, each possible by itself, cannot stand in one record; None if they can."""
+    """Why fields of a result, each possible by itself, contradict each other; None if they do not."""
     if "loss_trace" in result and "accuracy_trace" in result:
         loss, accuracy = len(result["loss_trace"]), len(result["accuracy_trace"])
         if loss != accuracy:
@@ -132,10 +132,10 @@ def _of_capacities(p_c: int | None, low: int | None, high: int | None) -> str | 
 
 def _of_edits(result: Mapping) -> str | None:
     """One count for each number of edits, and no more edits that failed than were made."""
-    made = result["edits"]
+    numbers = result["edits"]
     for name in ("lost", "missed", "undecided"):
-        if name in result and len(result[name]) != len(made):
-            return f"it has {len(made)} numbers of edits and {len(result[name])} {name}, which no run has"
-    if any(missed > edits for edits, missed in zip(made, result.get("missed", ()))):
+        if name in result and len(result[name]) != len(numbers):
+            return f"it has {len(numbers)} numbers of edits and {len(result[name])} {name}, which no run has"
+    if any(missed > edits for edits, missed in zip(numbers, result.get("missed", ()))):
         return "it has more edits missed than made, which no run has"
     return None

@@ -24,11 +24,11 @@ PROVED = 1e-6
 
 
 def robustness(instance: HasArrays, seed: int = 0) -> dict[str, object]:
-    """What a record holds: the largest margin with its proof, and the shares that are recalled from noisy inputs.
+    """The fields of a record: the largest margin with its proof, and the shares that are recalled from noisy inputs.
 
     Each share is measured, with its error from the draws of the noise, and predicted from the margins of the memory.
 
-    seed: of the noise.
+    seed: the seed of the noise.
     """
     seed = whole("seed", seed, 0)
     try:
@@ -51,7 +51,7 @@ def robustness(instance: HasArrays, seed: int = 0) -> dict[str, object]:
 
 
 def margins(arrays: Arrays, weights: Float64[np.ndarray, "d d"]) -> Float64[np.ndarray, "n"]:
-    """By how much W scores each target above its best rival: negative where it does not recall it."""
+    """By how much W scores each target above its best rival; negative where it does not recall the target."""
     exact = ExactPass(arrays)
     return np.asarray(exact.margins(exact.scores(weights)))
 

@@ -31,10 +31,10 @@ _LBFGS, _ALTERNATING = LBFGS(), Alternating()
 #: margins, a capacity with such margins is smaller by 0.04 to 0.06 % (with two answers by 0.11 %): far less than the
 #: usual `width`. That is so because components of embeddings have a mean square of one.
 _CANNOT_STORE_MARGIN = 0.001
-#: With two factors there is no such bound, but what small changes of them can gain tells as well. Late in a search that
+#: With two factors there is no such bound, but what small changes of them can gain is a sign. Late in a search that
 #: stores everything they gain little, about in inverse proportion to the passes that it takes. So a search is given up
-#: where they gain less than this over the passes that it may have. With few columns it may linger at a saddle and yet
-#: go on. With 10 or more, none of 190 bisections ended elsewhere, and 2 would have with 30 in place of 20
+#: where they gain less than this over the passes that it may have. With few columns it may linger at a saddle and still
+#: go on. With 10 or more, none of 190 bisections had another result; with 30 in place of 20, 2 would have had
 #: (benchmarks/given_up.py).
 _CANNOT_STORE_NEARBY, _LEAST_RANK = 20.0, 10
 
@@ -49,20 +49,20 @@ class Start(NamedTuple):
 
 @dataclass(frozen=True)
 class MultiStart:
-    """What is tried, in this order, until everything is stored, and how long. The first random start is always tried.
+    """What is tried, in this order, until everything is stored, and how long. The first random start comes first.
 
     grown: the memory that has stored the largest number of associations so far.
-    starts: so many random starts in all.
+    starts: how many random starts there are in all.
     truncated: a full-rank memory of the same associations, cut to its largest singular values.
     alternating: one factor at a time, from the memory that has stored most so far and from the first random start.
-    width: the largest number that is stored is found to this share of itself, or to one.
+    width: the largest p that is stored is bracketed to this share of itself, or to 1.
     passes: most passes of one search.
     optimiser: the solver of all other searches, with its parameters, as in 'pruning:0.25,16'.
     rivals: an association is stored if its target beats the mean of so many of its best rivals; 1: every rival.
-    enough: a number counts as stored if this stop rule is met.
+    enough: the first p associations count as stored if this stop rule is met.
     digits: precision of the products of all searches.
-    patient: whether every search goes on to its minimum or its last pass; otherwise one that will not store everything
-        is given up where the gradient tells so.
+    patient: whether every search goes on to its minimum or its last pass; otherwise it is given up where the gradient
+        shows that it will not store everything.
     """
 
     starts: int = 1
@@ -78,7 +78,7 @@ class MultiStart:
     patient: bool = False
 
     def __post_init__(self) -> None:
-        # The same solver always has the same name in a spec.
+        # In a spec a solver is always written in the same way.
         set_as(self, "optimiser", text_of(str(self.optimiser).partition(":")[0], self.solver))
         set_as(self, "starts", whole("starts", self.starts, 1, 10**6))
         for name in ("truncated", "grown", "alternating", "patient"):
@@ -92,24 +92,24 @@ class MultiStart:
 
     @property
     def solver(self) -> Solver:
-        """The solver of every search but the alternating ones, as it was asked for."""
+        """The solver of every search except the alternating ones, as the spec names it."""
         return solver_of(self.optimiser)
 
     @property
     def one_start(self) -> MultiStart:
-        """The same with the first random start alone."""
+        """The same with only the first random start."""
         return replace(self, starts=1, truncated=False, grown=False, alternating=False)
 
     def solver_from(self, memory: Any) -> Solver:
-        """The solver for searches that begin with a memory. Where the margins that are possible tell that not all will
-        be stored, L-BFGS does not go on to the minimum of the loss, which takes far longer."""
+        """The solver for searches that begin with this memory. L-BFGS is given up where the possible margins show that
+        not everything will be stored: going on to the minimum of the loss would take far longer."""
         solver = self.solver
         everything = self.enough == "exact" and self.rivals == 1
         if not isinstance(solver, LBFGS) or solver.margin > 0 or not everything or self.patient:
             return solver
         if is_linear(memory):
             return replace(solver, margin=_CANNOT_STORE_MARGIN)
-        # Where several starts are tried after each other, each is given its time.
+        # With several starts, none is given up early.
         nearby = isinstance(memory, LowRank) and memory.rank >= _LEAST_RANK and self.searches == 1
         return replace(solver, margin=_CANNOT_STORE_NEARBY / self.passes) if nearby else solver
 
@@ -127,9 +127,9 @@ class MultiStart:
     def all_starts(
         self, problem: Problem, initial: Callable[[int], Any], limits: Limits, best: Any = None
     ) -> Iterator[Start]:
-        """The starts of a search, each made when its turn comes.
+        """Yield the starts of a search, each made when it is needed.
 
-        initial: the random start of a number, from 0.
+        initial: makes a random start from its number, 0, 1, ...
         best: the memory that has stored most so far, if there is one.
         """
         first = initial(0)
@@ -149,7 +149,7 @@ class MultiStart:
 
 
 def truncated(problem: Problem, rank: int, limits: Limits) -> LowRank:
-    """The best approximation of this rank to a full-rank memory that L-BFGS finds for the problem, in two factors of
+    """The best approximation of this rank to the full-rank memory that L-BFGS finds for the problem, in two factors of
     equal size."""
     full = solve(
         problem, initial_memory(problem.inputs.shape[1]), solver=_LBFGS, stop="exact", limits=limits
@@ -160,5 +160,5 @@ def truncated(problem: Problem, rank: int, limits: Limits) -> LowRank:
 
 
 def _in_float32(memory: Any) -> Any:
-    """A search begins in float32, whatever digits the last one ended with."""
+    """The memory in float32, in which every search begins, whatever the precision at the end of the last one."""
     return jax.tree.map(lambda leaf: leaf.astype(np.float32) if leaf.dtype == np.float64 else leaf, memory)

@@ -38,11 +38,11 @@ from loadstone.tasks.train import search_seconds
 #: Problems are padded to this factor times the first guess, so that one compiled program serves most of the bisection.
 #: Large ones, whose capacity is known better and whose padding takes more time, have room for one step upwards.
 _ROOM, _LARGE = 1.15, 1000
-#: Large ones, and those of a GPU, have a multiple of so many rows: decoupled outputs are then read in whole lines of
+#: Large ones, and those on a GPU, have a multiple of this many rows: decoupled outputs are then read in whole lines of
 #: memory. (H200, d = 300: 20 instead of 45 ms a pass.)
 _ROWS = 128
 _ONE_START = MultiStart()
-#: How a search ends that has met its stop rule.
+#: The status of a search that has met its stop rule.
 _ENDED = (Status.STORED, Status.STOPPED)
 #: Seeds of further starts lie this far apart, where no other stream starts.
 _NEXT_START = 2**32
@@ -50,12 +50,12 @@ _NEXT_START = 2**32
 
 @dataclass(frozen=True)
 class Attempt:
-    """One p that was tried.
+    """An attempt to store the first p associations.
 
     p: how many associations.
-    stored: whether enough of them were stored (all, unless another stop rule was given), as measured afterwards.
+    stored: whether enough of them were stored (all, unless another stop rule was given), measured at the end.
     status: how the last search ended.
-    passes: how many it took, all searches together.
+    passes: how many passes all its searches took together.
     start: what the last search began with (tasks/multi_start.py).
     """
 
@@ -66,7 +66,7 @@ class Attempt:
     start: str = "start 1"
 
     def row(self) -> list[object]:
-        """What a record holds of it."""
+        """The attempt as a record holds it."""
         return [self.p, self.stored, self.status.value, self.passes]
 
 
@@ -76,7 +76,7 @@ class Reach:
 
     stored: the largest p that was stored.
     not_stored: the smallest p that was not.
-    attempts: everything that was tried, in order.
+    attempts: all attempts, in order.
     memory: one that stores `stored` associations; None if no search stored any.
     """
 
@@ -93,7 +93,7 @@ def largest_stored(
     searches: MultiStart = _ONE_START,
     budget: Budget | None = None,
 ) -> Reach:
-    """The largest p of which a solver stores the first p associations of a stream, to a share of itself.
+    """The largest p such that a solver stores the first p associations of a stream, bracketed to a share of p.
 
     instance: its p is the first guess; the search steps away from there by 2 %, then twice as far, and then halves the
         bracket.
@@ -118,7 +118,7 @@ def largest_stored(
         for start in searches.all_starts(problem, initial, limits, best):
             solution = solve(problem, start.memory, solver=start.solver, stop=rule, limits=limits, precision=precision)
             passes += solution.passes
-            # Not of p: where padding repeats facts, the rule counts them as often as the search did.
+            # The number with padding, not p: where padding repeats facts, the violations count them as often.
             stored = solution.status in _ENDED and bool(met(rule, solution.measured.violations, problem.associations))
             if stored:
                 best = stored_by[p] = solution.memory
@@ -134,8 +134,8 @@ def largest_stored(
 
 
 def bracket(is_stored: Callable[[int], bool], around: int, width: float) -> tuple[int, int]:
-    """The largest p that is stored and the smallest p that is not, which differ by a share `width` of the first or by
-    one. Each p is asked about once, `around` first."""
+    """The largest p that is stored and the smallest p that is not, which differ by at most a share `width` of the
+    first, or by one. `is_stored` is called once for each p, with `around` first."""
     stride, upwards = _first_step(around), is_stored(around)
     stored, not_stored = (around, 0) if upwards else (1, around)
     while (p := stored + stride if upwards else not_stored - stride) >= 2:
@@ -156,12 +156,12 @@ def bracket(is_stored: Callable[[int], bool], around: int, width: float) -> tupl
 
 
 def _first_step(around: int) -> int:
-    """How far the first step away from a guess goes: 2 % of it."""
+    """The length of the first step away from a guess: 2 % of it."""
     return max(1, around // 50)
 
 
 class SameShape:
-    """Problems of the first p associations of a stream, for p around a guess: all of one shape as far as can be."""
+    """Problems of the first p associations of a stream, for p around a guess: all of one shape if possible."""
 
     def __init__(self, instance: Instance, budget: Budget | None) -> None:
         self.instance, self.budget = instance, budget
@@ -185,7 +185,7 @@ class SameShape:
 
 
 class Reached(OneAtATime):
-    """The largest p that a solver stores; of a search for lists, also where the targets are in them."""
+    """The largest p that a solver stores; if it trains for short lists, also how many targets come first in them."""
 
     settings = MultiStart
     fields = FIELDS["reach"]
@@ -196,7 +196,7 @@ class Reached(OneAtATime):
         return asked.settings.passes * asked.settings.searches * search_seconds(asked, 2, platform)
 
     def programs(self, asked: Asked, count: int, budget: Budget | None) -> Iterator[Call]:
-        """What is called for every p that is not far from the first: its problems have one shape."""
+        """The calls for every p near the first, whose problems have one shape."""
         searches: MultiStart = asked.settings
         if is_grouped(asked.problem) or searches.rivals > 1 or not isinstance(searches.solver, Iterative):
             return
@@ -209,7 +209,7 @@ class Reached(OneAtATime):
         # One start is tried for every p. If there are more, all are tried in the end, and are not given up as early.
         solvers = dict.fromkeys((searches.one_start.solver_from(memory), searches.solver_from(memory)))
         for solver, precision in product(solvers, precisions):
-            if isinstance(solver, Iterative) and precision != "float64":  # which few searches come to
+            if isinstance(solver, Iterative) and precision != "float64":  # which few searches reach
                 yield from loop.programs(problem, memory, loop.program_of(solver, options, precision), 1)
         yield from accuracy.programs(problem, memory)
 

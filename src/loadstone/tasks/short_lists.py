@@ -12,8 +12,8 @@ from loadstone.solvers.solve import solve
 
 
 def recalled_in_list(problem: Problem, memory: Any, length: int) -> dict[str, float]:
-    """The shares of targets in the first place and among the first `length`, by a memory that was trained for the list,
-    and by one that was trained against all rivals on the same associations."""
+    """The shares of targets that are recalled first and among the first `length`, by a memory that was trained for
+    lists, and by one that was trained against all rivals on the same associations."""
     whole("length", length, 1, problem.competitors)
     against_all = solve(problem, initial_memory(problem.inputs.shape[1]), stop="exact").memory
     shares: dict[str, float] = {}

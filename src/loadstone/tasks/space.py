@@ -1,8 +1,8 @@
-"""The memories that store a stream, sampled: their overlap and volume, and three of them that stand for all.
+"""The memories that store a stream, sampled: their overlap and volume, and three of them that represent all.
 
-These three are a typical one (the last of a chain), the centre of all, and the one of largest margin. Their singular
-values are kept, their least margins, and what they recall with rounded entries and from noisy inputs. The scores of
-typical ones are kept if asked for.
+These three are a typical one (the last of a chain), the centre of all, and the one of largest margin. The record has
+their singular values, their least margins, and what they recall with rounded entries and from noisy inputs; it has the
+scores of typical ones if asked for.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from loadstone.tasks.task import OneAtATime, numbers, require_linear
 
 #: Bits to which the entries of a memory are rounded; with one bit only their signs are left.
 BITS = (8, 4, 2, 1)
-#: How closely the largest margin is found.
+#: Relative accuracy of the largest margin.
 _TOLERANCE = 1e-4
 #: Edges of the histograms of scores; scores beyond them fall into the outermost bins.
 _EDGES = np.linspace(-6, 6, 121)
@@ -44,9 +44,9 @@ _EDGES = np.linspace(-6, 6, 121)
 class Space:
     """How the memories are sampled.
 
-    chains: how many, each from a memory that was found from a random start.
-    steps: of each chain.
-    volume: whether to find how many memories there are.
+    chains: how many chains, each from a memory that was found from a random start.
+    steps: how many steps each chain has.
+    volume: whether to estimate the volume of the memories.
     scores: whether to keep the scores of typical memories.
     """
 
@@ -64,7 +64,7 @@ class Space:
 
 
 def space_of(arrays: Arrays, how: Space, seed: int, family: str = "full") -> dict[str, object]:
-    """What a record holds. If chains have not mixed it says so, and holds no average."""
+    """The fields of a record. If the chains have not mixed, the status says so, and there are no averages."""
     try:
         sampled = sample(arrays, how.chains, steps=how.steps, seed=seed, family=family, with_volume=how.volume)
     except NotStorableError as error:
@@ -81,7 +81,7 @@ def space_of(arrays: Arrays, how: Space, seed: int, family: str = "full") -> dic
     if family == "full":
         assert sampled.typical is not None and sampled.centre is not None
         typical, centre = [_matrix(memory) for memory in sampled.typical], _matrix(sampled.centre)
-        result["typical_singular_values"] = [matrix_singular_values(one, len(one)).tolist() for one in typical]
+        result["typical_singular_values"] = [matrix_singular_values(w, len(w)).tolist() for w in typical]
         # Its square exceeds the overlap by noise, which blurs the singular values of the centre.
         result["centre_length"] = float(np.linalg.norm(sampled.centre.matrix()))
         if how.scores:
@@ -96,8 +96,8 @@ def _matrix(memory: Memory) -> Float64[np.ndarray, "d d"]:
 
 
 def _scores(arrays: Arrays, typical: list[Float64[np.ndarray, "d d"]]) -> dict[str, object]:
-    """Scores of the last memory of every chain, each in units of the length of its query: of the targets, of the best
-    rival of each, and of all rivals as a histogram; and by how much targets exceed their best rivals."""
+    """Histograms and moments of the scores of every chain's last memory, in units of the length of the query: of the
+    targets, of the best rival of each, and of all rivals; and the moments of the margins."""
     rows, parts = np.arange(len(arrays.targets)), []
     for weights in typical:
         lengths = np.linalg.norm(arrays.inputs.astype(np.float64) @ weights.T, axis=1)
@@ -138,7 +138,7 @@ def _measured(arrays: Arrays, weights: Float64[np.ndarray, "d d"], seed: int) ->
 
 
 class Sampling(OneAtATime):
-    """The memories that store p associations, sampled."""
+    """A sample of the memories that store p associations."""
 
     settings = Space
     fields = FIELDS["space"]
@@ -147,7 +147,7 @@ class Sampling(OneAtATime):
         require_linear(asked, "sampling, which needs a linear family")
 
     def cost(self, asked: Asked, platform: str) -> float:
-        """Paths, times reflections of each, times what one takes for all chains."""
+        """The number of paths, times the reflections of each, times the seconds of a reflection for all chains."""
         p, how = asked.p, asked.settings
         filled = min(1.0, p / (0.88 * asked.d**1.55))  # roughly, as a share of what fits
         reflections = p * 2 ** (4 * filled)
@@ -158,7 +158,7 @@ class Sampling(OneAtATime):
         return 0.5 + paths * reflections * reflection
 
     def result(self, asked: Asked, budget: Budget | None) -> dict[str, object]:
-        # Chains have the seed of the stream, which is below 2^64: theirs have 31 bits.
+        # The seed of the chains is that of the stream, cut to 31 bits.
         return space_of(asked.instance.arrays(), asked.settings, asked.seed % 2**31, asked.family)
 
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class Result(NamedTuple):
-    """What came out of a run.
+    """The result of a run.
 
-    fields: what its record holds, as JSON can: `fields` of its task.
+    fields: the `fields` of its task for the record, as JSON holds them.
     seconds: how long it took.
     """
 
@@ -38,22 +38,22 @@ class Result(NamedTuple):
 class Task(ABC):
     """What a run does. A task has no state: everything that it needs is in the spec that asks for it."""
 
-    #: The class of its parameters, which are the fields of a grid; None: it has none.
+    #: The class of its parameters, whose fields a grid may vary; None: it has none.
     settings: type | None = None
-    #: What its record holds, and which values each field may have (tasks/fields.py).
+    #: The fields of its record, and which values each may have (tasks/fields.py).
     fields: Mapping[str, Field]
-    #: Whether nothing runs beside it, because Ctrl-C would wait for it.
+    #: Whether nothing else runs at the same time, because Ctrl-C would wait for it.
     runs_alone = True
 
     def made(self, solver: str, parameters: Mapping[str, object]) -> Any:
-        """The settings that these parameters mean; None if the task has none."""
+        """The settings with these parameters; None if the task has none."""
         return None if self.settings is None else made("solver", solver, self.settings, parameters)
 
     def check(self, asked: Asked) -> None:  # noqa: B027 (most tasks can do everything)
         """Refuse what this task cannot do."""
 
     def words(self, asked: Asked) -> str:
-        """What is done, in words for the person who waits."""
+        """What is done, in words for the user."""
         return asked.solver
 
     @abstractmethod
@@ -61,7 +61,7 @@ class Task(ABC):
         """Rough seconds of a run on a 'cpu' or on an accelerator."""
 
     def rows(self, asked: Asked, platform: str) -> int | None:
-        """To how many rows its arrays are padded; None: they are not, or by rules of its own, as in a bisection."""
+        """To how many rows its arrays are padded; None: they are not, or by rules of the task, as in a bisection."""
         return None
 
     def batch_size(self, asked: Asked, platform: str) -> int:
@@ -69,18 +69,18 @@ class Task(ABC):
         return 1
 
     def programs(self, asked: Asked, count: int, budget: Budget | None) -> Iterable[Call]:
-        """The compiled functions that `count` such runs call together, in their order: they are compiled ahead."""
+        """The compiled functions that `count` such runs together call, in order, so that they can be compiled ahead."""
         return ()
 
     @abstractmethod
     def run(
         self, asked: Sequence[Asked], budget: Budget | None = None, together: int = 1
     ) -> list[Callable[[], Result]]:
-        """The part of these runs that needs the accelerator. Calling what is returned finishes each on the CPU, which
-        may be done while the next ones run.
+        """Do the part of these runs that needs the accelerator. Returns a function for each that finishes it on the
+        CPU, which may be called while the next ones run.
 
         asked: runs of one program.
-        together: fill up a smaller batch to this size.
+        together: a smaller batch is filled up to this size.
         """
 
 
@@ -89,15 +89,15 @@ class OneAtATime(Task):
 
     @abstractmethod
     def result(self, asked: Asked, budget: Budget | None) -> dict[str, object]:
-        """Do it, and return what its record holds."""
+        """Do a run, and return the fields of its record."""
 
     def run(
         self, asked: Sequence[Asked], budget: Budget | None = None, together: int = 1
     ) -> list[Callable[[], Result]]:
         results: list[Callable[[], Result]] = []
-        for one in asked:
+        for spec in asked:
             clock = Deadline()
-            results.append(partial(Result, self.result(one, budget), clock.taken))
+            results.append(partial(Result, self.result(spec, budget), clock.taken))
         return results
 
 

@@ -1,4 +1,4 @@
-"""Train: one search with a solver for each spec, several together if they share a program, and what is measured of it.
+"""Train: one run of a solver for each spec, several together if they share a program, and its measurements.
 
 The record has scalars, traces, the singular values of the memory and histograms of its scores, but not the memory.
 """
@@ -53,14 +53,14 @@ _FULL_ONLY = {
 
 
 def search_seconds(asked: Asked, passes: int, platform: str) -> float:
-    """Rough seconds of a search of so many passes, on a 'cpu' or on an accelerator."""
+    """Rough seconds of a search of this many passes, on a 'cpu' or on an accelerator."""
     where = "cpu" if platform == "cpu" else "gpu"
     kind = DECOUPLED if is_grouped(asked.problem) else asked.problem
     return _RUN + passes * (_STEP[where] + _NUMBER[where, kind] * asked.p * (asked.answers or asked.p) * asked.d)
 
 
 class Train(Task):
-    """One search with a solver, or what a solver does that is no search."""
+    """One run of a solver, a search or a closed form."""
 
     fields = FIELDS["train"]
     runs_alone = False
@@ -113,10 +113,10 @@ TRAIN = Train()
 
 @dataclass(frozen=True)
 class Run:
-    """A search that was done.
+    """A finished run of a solver.
 
-    asked: the spec that asked for it.
-    description: in words, how the outputs were held.
+    asked: its spec.
+    description: how the outputs were held, in words.
     solution: the memory that the run ended with, and how it was found.
     seconds: time taken, with that to make the problem and to measure the memory; for a batch, divided by its size.
     """
@@ -127,7 +127,7 @@ class Run:
     seconds: float
 
     def outcome(self) -> dict[str, object]:
-        """What is said of it: how much is stored, after how many passes, and in which time."""
+        """The summary for the user: how much is stored, after how many passes, and in which time."""
         measured, solution = self.solution.measured, self.solution
         return {
             "seed": self.asked.seed,
@@ -143,8 +143,8 @@ class Run:
 
 
 def problem_of(asked: Asked, budget: Budget | None = None, devices: int | None = None) -> Problem:
-    """The problem that a spec describes, padded where problems of several sizes share one program, or over so many
-    devices."""
+    """The problem that a spec describes, padded where problems of several sizes share one program, or spread over this
+    many devices."""
     rows = rows_of(asked, jax.default_backend()) if devices is None else None
     hold, dtype = asked.hold, asked.stored_dtype
     return asked.instance.problem(hold=hold, stored_dtype=dtype, budget=budget, rows=rows, devices=devices)
@@ -175,7 +175,7 @@ def run_batch(
         checkpoint=checkpoint,
     )[: len(specs)]  # fmt: skip
     seconds = clock.taken / len(specs)
-    runs = [Run(spec, problem.description, one, seconds) for spec, problem, one in zip(specs, problems, solutions)]
+    runs = [Run(spec, problem.description, done, seconds) for spec, problem, done in zip(specs, problems, solutions)]
     return list(zip(problems, runs))
 
 
@@ -188,7 +188,7 @@ def _raw(problem: Problem, run: Run) -> RawScores | None:
 
 
 def _finished(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Result:
-    """Everything that figures need of a run, without its memory. A diverged run has only its scalars and traces."""
+    """The result of a run: all that figures need, without the memory. A diverged run has only scalars and traces."""
     fields = {name: value for name, value in run.outcome().items() if name not in ("seed", "passes", "seconds")}
     fields |= {"form": run.description, "loss_trace": numbers(run.solution.loss)}
     fields["accuracy_trace"] = numbers(run.solution.accuracy)

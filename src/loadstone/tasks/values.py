@@ -21,7 +21,7 @@ class Size(NamedTuple):
 
 
 Field = Callable[[object, Size], bool]
-#: A bound, or how the size of a record gives it.
+#: A bound, or a function that computes it from the size of a record.
 Bound = float | Callable[[Size], float]
 
 #: Rounding in float32 may take sums and quotients out of their range by this much.
@@ -56,18 +56,18 @@ def or_none(field: Field) -> Field:
 
 
 def listed(field: Field, most: Bound = math.inf) -> Field:
-    """A list of at most so many such values."""
+    """A list of at most `most` such values."""
     return lambda value, size: (
-        isinstance(value, list) and len(value) <= _bound(most, size) and all(field(one, size) for one in value)
+        isinstance(value, list) and len(value) <= _bound(most, size) and all(field(item, size) for item in value)
     )
 
 
 def row(*fields: Field) -> Field:
-    """A list of one value of each of these kinds."""
+    """A list of item value of each of these kinds."""
     return lambda value, size: (
         isinstance(value, list)
         and len(value) == len(fields)
-        and all(field(one, size) for field, one in zip(fields, value))
+        and all(field(item, size) for field, item in zip(fields, value))
     )
 
 

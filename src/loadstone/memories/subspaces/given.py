@@ -46,7 +46,7 @@ class Given(Subspace):
 
     @cached_property
     def scaled_basis(self) -> Float64[np.ndarray, "k d d"]:
-        """The matrices times powers of two that bring their largest entries into [1/2, 1): they span the same."""
+        """The matrices times powers of two that bring their largest entries into [1/2, 1); their span is the same."""
         return np.ldexp(self.basis, -self._exponents)
 
     @cached_property

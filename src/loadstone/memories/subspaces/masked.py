@@ -58,7 +58,7 @@ class Masked(Entries):
 
     @classmethod
     def from_pieces(cls, arrays: tuple[Any, ...], rest: Any) -> Masked:
-        """Without checks: inside a compiled program a mask has no entries to look at."""
+        """Without checks: inside a compiled program the entries of a mask are not known."""
         subspace = object.__new__(cls)
         set_as(subspace, "mask", arrays[0])
         return subspace

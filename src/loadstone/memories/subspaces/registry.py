@@ -1,4 +1,4 @@
-"""Linear families by their names, and the way of a subspace into a file and back."""
+"""Linear families by name, and how subspaces are saved and loaded."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ SUBSPACES: dict[str, type[Subspace]] = {
     "circulant": Circulant,
     "given": Given,
 }
-#: Parameters that are arrays; a text has no place for them.
+#: Parameters that are arrays, and cannot be given in a text.
 ARRAYS = ("mask", "basis")
 
 
 def name_of(subspace: Subspace) -> str:
-    """The text of a subspace, with those of its parameters that are no arrays, such as 'blocks:8'."""
+    """The text of a subspace, such as 'blocks:8', without parameters that are arrays."""
     name = next((name for name, kind in SUBSPACES.items() if type(subspace) is kind), None)
     if name is None:
         raise refuse("family", type(subspace).__name__, "one of " + ", ".join(SUBSPACES))

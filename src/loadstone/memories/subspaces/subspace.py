@@ -1,4 +1,4 @@
-"""What a linear family of matrices must have: the orthogonal projection onto it."""
+"""The base class of linear families of matrices, with the orthogonal projection onto them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Float64
 class Subspace(abc.ABC):
     """A linear subspace of the d x d matrices. Subspaces are frozen dataclasses, and their fields are their parameters.
 
-    `projected` is enough to train and to measure; with `operations` right, verdicts are proved as well.
+    `projected` is enough to train and to measure; with the right `operations`, verdicts are proved as well.
     """
 
     @abc.abstractmethod
@@ -23,7 +23,7 @@ class Subspace(abc.ABC):
 
     @abc.abstractmethod
     def dimension(self, d: int) -> int:
-        """How many numbers a member can choose."""
+        """The number of free parameters of a member."""
 
     @abc.abstractmethod
     def operations(self, d: int) -> int:
@@ -34,29 +34,29 @@ class Subspace(abc.ABC):
         """Refuse a dimension in which there is no such subspace."""
 
     def contains(self, matrix: Float64[np.ndarray, "d d"]) -> bool:
-        """Whether a matrix is a member exactly, with not a digit of difference; False if that is hard to say."""
+        """Whether a matrix is exactly a member, to the last digit; False if that is hard to tell."""
         return self.operations(len(matrix)) == 0 and bool((self.projected(matrix) == matrix).all())
 
     def axes(self, d: int) -> Float64[np.ndarray, "k d d"]:
-        """An orthonormal basis, to rounding. Families that know theirs need not search for it as is done here."""
+        """An orthonormal basis, to rounding. Families that know one override this general computation."""
         units = np.eye(d * d).reshape(d * d, d, d)
         projection = np.stack([self.projected(unit) for unit in units]).reshape(d * d, d * d)
         values, vectors = np.linalg.eigh(projection)
         return vectors[:, values > 0.5].T.reshape(-1, d, d)
 
     def pieces(self) -> tuple[tuple[Any, ...], Hashable]:
-        """The arrays that the projection needs, and the rest, which compiled programs are compiled for."""
+        """The arrays that the projection needs, and the rest, for which programs are compiled."""
         return (), self
 
     @classmethod
     def from_pieces(cls, arrays: tuple[Any, ...], rest: Any) -> Subspace:
-        """The subspace of these pieces."""
+        """The subspace with these pieces."""
         return rest
 
 
-def unit_rows(places: Bool[np.ndarray, "d d"]) -> Float64[np.ndarray, "k d d"]:
+def unit_rows(entries: Bool[np.ndarray, "d d"]) -> Float64[np.ndarray, "k d d"]:
     """For each of these entries, the matrix that is 1 there and 0 elsewhere."""
-    index = np.flatnonzero(places)
-    rows = np.zeros((len(index), places.size))
+    index = np.flatnonzero(entries)
+    rows = np.zeros((len(index), entries.size))
     rows[np.arange(len(index)), index] = 1
-    return rows.reshape(-1, *places.shape)
+    return rows.reshape(-1, *entries.shape)

@@ -1,1 +1,1 @@
-"""Ways to carry out a sweep: in this process, or with Dask. All that an engine does to a store is add records."""
+"""The engines that run a sweep: in this process, or with Dask. An engine only adds records to a store."""

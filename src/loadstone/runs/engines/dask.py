@@ -46,8 +46,8 @@ class DaskEngine:
     """Run specs on the workers of a scheduler.
 
     scheduler: one that we start on this machine, or one that somebody else started.
-    resource: what each run needs one of from its worker, such as 'GPU'; None: nothing.
-    patience: the sweep ends after so many seconds without a worker that has it.
+    resource: the resource that a worker needs for a run, such as 'GPU'; None: none.
+    patience: the sweep ends after this many seconds without such a worker.
     budget: bytes that each problem may take; None: half of the free memory.
     """
 
@@ -87,7 +87,7 @@ class _Sweep:
         self.jobs.extend(jobs(specs, len(self.usable)))
         while self.jobs or self.given:
             # Free workers get their next job before we look at the results of the last one.
-            ended = [one for one, (_, future) in self.given.items() if future.done() or one not in self.known]
+            ended = [name for name, (_, future) in self.given.items() if future.done() or name not in self.known]
             settled = [self.given.pop(address) for address in ended]
             for address in self.usable:
                 if self.jobs and address not in self.given:
@@ -111,7 +111,7 @@ class _Sweep:
         self.progress.at(address, specs)
 
     def _settle(self, specs: list[Spec], future: Future) -> None:
-        """Take in the results of a job that ended, or whose worker died."""
+        """Deal with a job that ended, or whose worker died."""
         reports = {}
         with contextlib.suppress(OSError, TimeoutError, CancelledError):  # the worker may have died before it answered
             if future.status == "finished":
@@ -167,7 +167,7 @@ class _Sweep:
             time.sleep(_LOOK_SECONDS)
 
     def _look(self) -> bool:
-        """Ask the scheduler for its workers; whether one is usable. We do not wait for a scheduler that hangs."""
+        """Ask the scheduler for its workers, without waiting if it hangs, and return whether one is usable."""
         scheduler = self.client.scheduler
         if scheduler is None:  # the client could not reach it again and has given up
             return False
@@ -176,13 +176,13 @@ class _Sweep:
             answer = self.client.sync(scheduler.identity, n_workers=-1, callback_timeout=_ANSWER_SECONDS)
         except (OSError, TimeoutError):
             return False
-        there, resource = answer["workers"], self.engine.resource
-        self.engine.scheduler.look_after(bool(there))
-        self.progress.lost_workers += len(self.known - there.keys())
-        self.known, self.answered = set(there), time.monotonic()
+        workers, resource = answer["workers"], self.engine.resource
+        self.engine.scheduler.look_after(bool(workers))
+        self.progress.lost_workers += len(self.known - workers.keys())
+        self.known, self.answered = set(workers), time.monotonic()
         for address in list(self.progress.current.keys() - self.given.keys()):
             del self.progress.current[address]
-        self.usable = [one for one in there if resource is None or there[one]["resources"].get(resource, 0) >= 1]
+        self.usable = [name for name in workers if resource is None or workers[name]["resources"].get(resource, 0) >= 1]
         self.progress.watch(self.progress)
         if self.usable:
             self.last_usable = self.answered

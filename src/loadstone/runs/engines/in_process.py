@@ -26,9 +26,9 @@ from loadstone.runs.sweep import Progress, SweepError
 from loadstone.runs.worker import Runner
 from loadstone.solvers.segments import Abandoned, is_abandoned
 
-#: So many programs run at a time on a GPU, and so many functions are compiled at a time. Python works on one for two
-#: or three seconds before XLA takes over, and holds up the threads that run programs: more compilers, or programs
-#: compiled long before they run, would be a burden.
+#: This many programs run at a time on a GPU, and this many functions are compiled at a time. Python works on each for
+#: two or three seconds before XLA takes over, and holds up the threads that run programs: more compilers, or programs
+#: compiled long before they run, would slow them down.
 _LANES, _COMPILERS, _AHEAD = 5, 3, 6
 
 _log = logging.getLogger("loadstone")
@@ -63,13 +63,13 @@ class InProcess:
             waiting.end()
 
     def _run(self, waiting: _Waiting, programs: int, store: Store, progress: Progress, lanes: int) -> None:
-        """Run so many programs in as many threads as there are lanes, one of which is this one: Ctrl-C is heard there.
-        Once a lane fails, the others abandon what they are doing."""
+        """Run this many programs in `lanes` threads, one of which is this one, where Ctrl-C arrives. Once a lane fails,
+        the others abandon what they are doing."""
         lanes = min(lanes, programs)
-        one_at_a_time, over = Lock(), Event()
+        reporting, over = Lock(), Event()
 
         def report(spec: Spec, status: str | None, why: str) -> None:
-            with one_at_a_time:
+            with reporting:
                 progress.ended(spec, status, why)
 
         @contextmanager
@@ -94,7 +94,7 @@ class InProcess:
                         return
                     runner.run(alike)
 
-        def beside(number: int) -> None:
+        def other_lane(number: int) -> None:
             is_abandoned.set(over.is_set)
             with suppress(Abandoned), ending_the_others():
                 # Short runs keep the host busy and long ones the GPU. One lane takes the short ones first, so that both
@@ -103,7 +103,7 @@ class InProcess:
 
         with ThreadPoolExecutor(max(1, lanes - 1)) as pool, ending_the_others():
             # The last comes first, so that the GPU has a short run to do while the others are compiled.
-            threads = [pool.submit(beside, number) for number in range(lanes, 1, -1)]
+            threads = [pool.submit(other_lane, number) for number in range(lanes, 1, -1)]
             lane("this process" if not threads else "thread 1", shortest_first=False)
             for thread in threads:
                 thread.result()
@@ -136,14 +136,14 @@ class _Waiting:
             return taken
 
     def error_of_compiling(self, alike: list[Spec]) -> BaseException | None:
-        """Wait until a program is compiled, and return the error if that failed."""
+        """Wait until a program is compiled, and return the error if this failed."""
         if not self._compiles_ahead:
             return None
         listed = self._begun[alike[0]]
-        return listed.exception() or next(filter(None, (one.exception() for one in listed.result())), None)
+        return listed.exception() or next(filter(None, (done.exception() for done in listed.result())), None)
 
     def end(self) -> None:
-        """Nothing more is taken or compiled."""
+        """Take and compile nothing more."""
         with self._one_at_a_time:
             self._programs.clear()
             for threads in (self._lister, self._compilers):

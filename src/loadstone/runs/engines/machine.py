@@ -25,7 +25,7 @@ def gpu_expected() -> bool:
 
 
 def has_dask() -> bool:
-    """Whether several workers are possible: they need Dask, and cryptography for their certificates."""
+    """Whether Dask is installed, with cryptography for the certificates of its workers."""
     return all(importlib.util.find_spec(name) for name in ("distributed", "cryptography"))
 
 

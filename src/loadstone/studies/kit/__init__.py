@@ -1,1 +1,1 @@
-"""Predictions beside measurements: statistics of records, without figures."""
+"""What studies share: statistics of records, comparisons with predictions, and how they are drawn."""

@@ -1,4 +1,4 @@
-"""A number that a statement says lies on one side of a bound, or that it rises or falls: an inequality, tested as one.
+"""Tests of inequalities: that a number lies on one side of a bound, or that it rises or falls.
 
 'The norm stays bounded' or 'the scatter is far smaller' are not predictions of a number. A measurement agrees with such
 a statement if it lies on the right side of the bound by more than chance explains, differs from it if it lies on the
@@ -22,11 +22,11 @@ BELOW, ABOVE = "below", "above"
 
 @dataclass(frozen=True)
 class BoundComparison(Comparison):
-    """A measured number beside a bound, `predicted`, on one side of which it is said to lie."""
+    """A measured number that is said to lie on one side of a bound, `predicted`."""
 
     #: The side on which it is said to lie, 'below' or 'above'.
     side: str = BELOW
-    #: Chance alone puts a number that lies on the bound on the one where it is.
+    #: The test is one-sided.
     sides: ClassVar[int] = 1
 
     @property
@@ -36,17 +36,17 @@ class BoundComparison(Comparison):
 
     @property
     def within(self) -> float:
-        """Nothing is said about how far from the bound it is."""
+        """Infinite: a bound does not limit how far from it the number lies."""
         return math.inf
 
     @property
     def verdict(self) -> Judgement:
-        """Two streams are too few for any agreement, as elsewhere."""
+        """What the comparison shows; two streams never agree with anything, as elsewhere."""
         if self.p_value >= self.level:
             return Judgement.CANNOT_TELL
         if self.excess < 0:
             return Judgement.DIFFERS
-        return Judgement.AGREES if self.freedom > 1 else Judgement.CANNOT_TELL
+        return Judgement.AGREES if self.dof > 1 else Judgement.CANNOT_TELL
 
     def in_words(self) -> str:
         """The verdict with its numbers."""
@@ -56,19 +56,19 @@ class BoundComparison(Comparison):
             return f"holds: {number} {bound}"
         if self.verdict == Judgement.DIFFERS:
             return f"does not hold: {number} is not {bound}"
-        least = short_number(self.detectable)
+        least = short_number(self.min_detectable)
         return f"cannot tell whether {number} {bound}: less than {least} from it would not have been seen"
 
 
 def trend(
-    what: str, sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, *, side: str = BELOW, freedom: float = math.inf
+    what: str, sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, *, side: str = BELOW, dof: float = math.inf
 ) -> BoundComparison | None:
-    """The exponent with which positive values change with the size, as a power law, beside zero; None with fewer than
-    three sizes.
+    """The exponent with which positive values change with the size, as a power law, compared with zero; None with fewer
+    than three sizes.
 
     The exponent is fitted by least squares with the errors as weights. Where the values scatter about the power law
     by more than their errors explain, the error of the exponent is larger by as much, and known from that scatter only.
-    freedom: behind the errors.
+    dof: degrees of freedom behind the errors.
     """
     x, y, error = (np.asarray(numbers, float) for numbers in (sizes, values, errors))
     if len(x) < 3 or (y <= 0).any() or (error <= 0).any():
@@ -81,6 +81,6 @@ def trend(
     chi_square, rest = float((weights * left**2).sum()), len(x) - 2
     scatter = 1.0
     if chdtrc(rest, chi_square) < CHANCE:
-        scatter, freedom = math.sqrt(chi_square / rest), float(rest)
+        scatter, dof = math.sqrt(chi_square / rest), float(rest)
     error_of_slope = scatter / math.sqrt(information)
-    return BoundComparison(what, 0.0, slope, error_of_slope, freedom, family=what, side=side)
+    return BoundComparison(what, 0.0, slope, error_of_slope, dof, family=what, side=side)

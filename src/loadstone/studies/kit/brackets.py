@@ -1,4 +1,4 @@
-"""Between which numbers the capacity of a stream lies, and the mean over streams.
+"""Brackets: the numbers between which the capacity of a stream lies; and the mean over streams.
 
 Most capacities are proved and known exactly. A stream that stayed undecided between two numbers is not left out: those
 that are hard to decide may not be like the others.
@@ -19,7 +19,7 @@ Bracket = tuple[int, int]
 
 
 def proved_bracket(row: Row) -> Bracket | None:
-    """The bracket of a record of an exact capacity; None if nothing was found that bounds it from above."""
+    """The bracket of a record of an exact capacity; None if it is not bounded from above."""
     if row["p_c"] is not None:
         return row["p_c"], row["p_c"]
     low, beyond = row.get("storable"), row.get("not_storable")

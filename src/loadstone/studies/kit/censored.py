@@ -1,7 +1,7 @@
 """The mean of normal numbers of which some are only known to lie below, or above, a bound.
 
 A stream whose training already fails at the first load has its threshold somewhere below. To leave it out would make
-the mean too large. The most likely mean and deviation take it for what it is (Tobin, Econometrica 26, 24, 1958).
+the mean too large. The maximum-likelihood mean and deviation use what is known (Tobin, Econometrica 26, 24, 1958).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MOST_STEPS = 2000
 
 
 class CensoredMean(NamedTuple):
-    """The most likely mean, its standard error, and the standard deviation of one number."""
+    """The maximum-likelihood mean, its standard error, and the standard deviation of a single number."""
 
     mean: float
     error: float
@@ -50,7 +50,7 @@ def censored_mean(
         deviation = max(least, math.sqrt(square))
         if abs(mean - before[0]) + abs(deviation - before[1]) < 1e-10 * deviation:
             break
-    # The most likely deviation is too small, as it is without bounds.
+    # The maximum-likelihood deviation is too small, as it is without bounds.
     deviation *= math.sqrt(count / (count - 1)) if count > 1 else 1.0
     deviation = max(least, deviation)
     return CensoredMean(mean, _error(values, lows, highs, mean, deviation), deviation)

@@ -1,4 +1,4 @@
-"""One predicted number beside the measured one: how far apart they are, what would have been seen, and a verdict.
+"""A predicted and a measured number: how far apart they are, what would have been seen, and a verdict.
 
 Each prediction is made without looking at the measurement. If it is for large sizes, or for a memory that training does
 not reach, the note says so: a difference is then a finding and not a failure.
@@ -49,7 +49,7 @@ class Comparison:
     #: The standard error of measured - predicted.
     error: float
     #: Degrees of freedom behind `error`; infinite where it is known and not estimated.
-    freedom: float = math.inf
+    dof: float = math.inf
     #: Why theory and measurement may differ, or ''.
     note: str = ""
     #: Comparisons of one family ask the same question at several sizes: see `studies/kit/multiple_tests.py`.
@@ -58,9 +58,9 @@ class Comparison:
     streams: str = ""
     #: What 100 % is; None for the prediction itself. A prediction of zero needs it.
     scale: float | None = None
-    #: How rarely chance alone may be called a difference: less than CHANCE if it is one comparison of many.
+    #: The probability at which chance alone is called a difference; below CHANCE for one comparison of many.
     level: float = CHANCE
-    #: On how many sides of the prediction chance can put a difference.
+    #: On how many sides of the prediction a difference counts.
     sides: ClassVar[int] = 2
 
     @classmethod
@@ -93,16 +93,16 @@ class Comparison:
 
     @property
     def p_value(self) -> float:
-        """With which probability chance alone gives a larger difference; few degrees of freedom make it larger."""
-        return float(self.sides * stdtr(self.freedom, -abs(self.deviations)))
+        """The probability that chance alone gives a larger difference; few degrees of freedom make it larger."""
+        return float(self.sides * stdtr(self.dof, -abs(self.deviations)))
 
     @property
-    def detectable(self) -> float:
+    def min_detectable(self) -> float:
         """The smallest true difference that would have been seen with probability POWER."""
-        bound = stdtrit(self.freedom, 1 - self.level / self.sides)
-        if math.isinf(self.freedom):
+        bound = stdtrit(self.dof, 1 - self.level / self.sides)
+        if math.isinf(self.dof):
             return float(self.error * (bound + ndtri(POWER)))
-        return float(self.error * nctdtrinc(self.freedom, 1 - POWER, bound))
+        return float(self.error * nctdtrinc(self.dof, 1 - POWER, bound))
 
     @property
     def percent(self) -> float:
@@ -112,16 +112,16 @@ class Comparison:
     @property
     def within(self) -> float:
         """The largest difference that the measurement leaves possible, in per cent, at the level CHANCE."""
-        most = abs(self.difference) + self.error * float(stdtrit(self.freedom, 1 - CHANCE / 2))
+        most = abs(self.difference) + self.error * float(stdtrit(self.dof, 1 - CHANCE / 2))
         return most / self.percent if self.percent else math.inf
 
     @property
     def verdict(self) -> Judgement:
-        """Two streams never agree with anything (see `freedom_of`)."""
+        """What the comparison shows; two streams never agree with anything (see `dof_of`)."""
         if self.p_value < self.level:
             return Judgement.DIFFERS
         most = 100 * MATTERS
-        enough = self.freedom > FEWEST - 1 and self.detectable <= most * self.percent and self.within <= most
+        enough = self.dof > FEWEST - 1 and self.min_detectable <= most * self.percent and self.within <= most
         return Judgement.AGREES if enough else Judgement.CANNOT_TELL
 
     def in_words(self) -> str:
@@ -130,7 +130,7 @@ class Comparison:
             return f"agrees within {short_number(self.within)} %"
         if self.verdict == Judgement.DIFFERS:
             return f"differs by {self.difference_in_words()}"
-        least = short_number(self.detectable / self.percent) + " %" if self.percent else short_number(self.detectable)
+        least = short_number(self.min_detectable / (self.percent or 1.0)) + (" %" if self.percent else "")
         return f"cannot tell: {self.difference_in_words()}, and less than {least} would not have been seen"
 
     def difference_in_words(self) -> str:
@@ -140,14 +140,15 @@ class Comparison:
 
     def as_row(self) -> dict[str, object]:
         """All fields, and what follows from them, as JSON can hold them: None stands for infinity."""
-        row = asdict(self) | {"difference": self.difference, "deviations": self.deviations, "chance": self.p_value}
-        row |= {"detectable": self.detectable, "within": self.within, "verdict": self.verdict}
-        row |= {"in_words": self.in_words()}
+        fields = {"freedom" if name == "dof" else name: value for name, value in asdict(self).items()}
+        row = fields | {"difference": self.difference, "deviations": self.deviations, "chance": self.p_value}
+        row |= {"detectable": self.min_detectable, "within": self.within, "verdict": self.verdict}
+        row["in_words"] = self.in_words()
         return {name: None if isinstance(value, float) and math.isinf(value) else value for name, value in row.items()}
 
 
-def freedom_of(streams: int, error: float = 1.0, spread: float = 0.0) -> float:
-    """Degrees of freedom of an error of which only the part `spread` is estimated from the scatter of so many streams.
+def dof_of(streams: int, error: float = 1.0, spread: float = 0.0) -> float:
+    """Degrees of freedom of an error of which only the part `spread` is estimated from the scatter of the streams.
 
     Satterthwaite's formula; infinite if nothing is estimated. Two streams have one degree of freedom in any case:
     nobody should trust an agreement of two.

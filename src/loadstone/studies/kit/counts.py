@@ -1,4 +1,4 @@
-"""A share that counts independent cases, such as facts recalled: its law is binomial, however rare failures are."""
+"""Shares that count independent cases, such as facts recalled: their law is binomial, however rare failures are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from loadstone.studies.kit.comparison import CHANCE, POWER, Comparison
 
 @dataclass(frozen=True)
 class CountComparison(Comparison):
-    """A predicted share beside a counted one. `error` is that of the predicted law, and not used for the verdict."""
+    """A predicted and a counted share. `error` is that of the predicted law, and not used for the verdict."""
 
     #: How many cases there were.
     cases: int = 1
@@ -28,7 +28,7 @@ class CountComparison(Comparison):
         return min(1.0, 2 * min(low, high))
 
     @property
-    def detectable(self) -> float:
+    def min_detectable(self) -> float:
         """The smallest difference that would have been seen on whichever side it is. On a side where nothing would be
         seen, this is the largest difference that a share can have there."""
         share, cases, down, up = self.predicted, self.cases, self.predicted, 1 - self.predicted
@@ -43,7 +43,7 @@ class CountComparison(Comparison):
 
     @property
     def within(self) -> float:
-        """The same from the exact limits of the share (Clopper and Pearson)."""
+        """The largest difference that is left possible, in per cent, by the exact limits of Clopper and Pearson."""
         count, cases = round(self.measured * self.cases), self.cases
         low = 1 - float(bdtri(cases - count, cases, CHANCE / 2)) if count else 0.0
         high = float(bdtri(count, cases, CHANCE / 2)) if count < cases else 1.0
@@ -53,7 +53,7 @@ class CountComparison(Comparison):
 def count_comparison(
     what: str, predicted: float, count: int, cases: int, note: str = "", family: str = "", streams: str = ""
 ) -> CountComparison:
-    """`count` of `cases`, beside the predicted share."""
+    """The comparison of a share of `count` in `cases` with a predicted share."""
     error = math.sqrt(max(predicted * (1 - predicted), 0.0) / cases)
     return CountComparison(what, predicted, count / cases, error, math.inf, note, family, streams, cases=cases)
 

@@ -1,4 +1,4 @@
-"""Laws by which an excess falls with size, fitted by least squares, and how far chance alone would have to go."""
+"""Laws by which an excess falls with size, fitted by least squares, and how unlikely they are by chance."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from scipy.special import chdtrc, ndtri
 _EXCLUDED = 2.58
 
 
-def as_deviations(chi_square: float, freedom: int) -> float:
+def as_deviations(chi_square: float, dof: int) -> float:
     """How many standard deviations of a normal number are as unlikely as a chi-square beyond this one."""
     # Far out the probability is 0 in floating point.
-    return float(-ndtri(max(chdtrc(freedom, chi_square), 1e-300) / 2))
+    return float(-ndtri(max(chdtrc(dof, chi_square), 1e-300) / 2))
 
 
 def judged(deviations: float) -> str:
@@ -37,12 +37,12 @@ class Fit:
     x_error: float
     chi_square: float
     #: Points less free parameters.
-    freedom: int
+    dof: int
 
     @property
     def deviations(self) -> float:
         """How many standard deviations of a normal number are as unlikely as a chi-square beyond this one."""
-        return as_deviations(self.chi_square, self.freedom)
+        return as_deviations(self.chi_square, self.dof)
 
 
 #: What the excess is a power of, and the power if it is given.

@@ -39,9 +39,9 @@ def load_curves(rows: list[Row], quantity: str) -> list[dict]:
         values = {p: [row[quantity] for row in group] for (p,), group in grouped(of_curve, "p")}
         curve = {"kappa": kappa, "problem": problem, "solver": solver, "d": d, "p": list(values)}
         curve["load"] = [float(load(p, d)) for p in values]
-        curve["mean"] = [float(np.mean(some)) for some in values.values()]
-        curve["deviation"] = [deviation(some) for some in values.values()]
-        curve["seeds"] = [len(some) for some in values.values()]
+        curve["mean"] = [float(np.mean(numbers)) for numbers in values.values()]
+        curve["deviation"] = [deviation(numbers) for numbers in values.values()]
+        curve["seeds"] = [len(numbers) for numbers in values.values()]
         if solver == "hebbian":
             curve["predicted"] = [finite_accuracy(p, d) for p in values]
         curves.append(curve)

@@ -24,7 +24,7 @@ class FamilyTest:
     """What the comparisons of one family show together.
 
     family: what they ask, in words.
-    comparisons: how many there are.
+    comparisons: how many comparisons there are.
     above, below: how many of them lie above and below their prediction; those that meet it exactly are on neither side.
     groups: how many sets of streams they come from; those with the same streams count as one from here on.
     groups_above: how many sets lie above their predictions on average.
@@ -79,25 +79,25 @@ def corrected(comparisons: list[Comparison]) -> list[Comparison]:
     """The same comparisons, each with the level that Holm's correction gives it within its family."""
     levels: dict[int, float] = {}
     for _, family in _families(comparisons):
-        ordered = sorted(family, key=lambda place: comparisons[place].p_value)
+        ordered = sorted(family, key=lambda index: comparisons[index].p_value)
         # The rarest is tested at CHANCE / n, the next at CHANCE / (n - 1), ..., up to the first that is no difference;
         # all that follow stay at its level.
         level, is_difference = CHANCE, True
-        for rank, place in enumerate(ordered):
+        for rank, index in enumerate(ordered):
             if is_difference:
                 level = CHANCE / (len(ordered) - rank)
-                is_difference = comparisons[place].p_value < level
-            levels[place] = level
-    return [replace(one, level=levels[place]) for place, one in enumerate(comparisons)]
+                is_difference = comparisons[index].p_value < level
+            levels[index] = level
+    return [replace(comparison, level=levels[index]) for index, comparison in enumerate(comparisons)]
 
 
 def family_tests(comparisons: list[Comparison]) -> list[FamilyTest]:
-    """Every family that is measured on at least two sets of streams; an inequality has no side to be shifted to."""
+    """The tests of families that are measured on at least two sets of streams, without inequalities."""
     tests = []
     for name, family in _families(comparisons):
-        chosen = [comparisons[place] for place in family if comparisons[place].percent > 0]
-        chosen = [one for one in chosen if not isinstance(one, BoundComparison)]
-        sets = [list(group) for _, group in groupby(sorted(chosen, key=_streams), _streams)]
+        members = [comparisons[index] for index in family if comparisons[index].percent > 0]
+        members = [one for one in members if not isinstance(one, BoundComparison)]
+        sets = [list(group) for _, group in groupby(sorted(members, key=_streams), _streams)]
         if not name or len(sets) < 2:
             continue
         shifts = np.array([np.mean([one.difference / one.percent for one in group]) for group in sets])
@@ -107,9 +107,9 @@ def family_tests(comparisons: list[Comparison]) -> list[FamilyTest]:
         tests.append(
             FamilyTest(
                 name,
-                len(chosen),
-                sum(bool(one.difference > 0) for one in chosen),
-                sum(bool(one.difference < 0) for one in chosen),
+                len(members),
+                sum(bool(one.difference > 0) for one in members),
+                sum(bool(one.difference < 0) for one in members),
                 len(sets),
                 above,
                 float(shifts.mean()),
@@ -122,21 +122,21 @@ def family_tests(comparisons: list[Comparison]) -> list[FamilyTest]:
 
 
 def _families(comparisons: list[Comparison]) -> list[tuple[str, list[int]]]:
-    """Places of the comparisons of each family, in the order in which families appear."""
-    places: dict[str, list[int]] = {}
-    for place, one in enumerate(comparisons):
-        places.setdefault(one.family, []).append(place)
-    return list(places.items())
+    """The indices of the comparisons of each family, in the order in which families appear."""
+    members: dict[str, list[int]] = {}
+    for index, comparison in enumerate(comparisons):
+        members.setdefault(comparison.family, []).append(index)
+    return list(members.items())
 
 
-def _streams(one: Comparison) -> str:
-    return one.streams or one.what
+def _streams(comparison: Comparison) -> str:
+    return comparison.streams or comparison.what
 
 
-def _normal(one: Comparison) -> float:
+def _normal(comparison: Comparison) -> float:
     """The normal deviation that is as rare as this difference is by Student's law; 38 at most."""
-    rare = max(float(stdtr(one.freedom, -abs(one.deviations))), 1e-300)
-    return math.copysign(-float(ndtri(rare)), one.difference)
+    rare = max(float(stdtr(comparison.dof, -abs(comparison.deviations))), 1e-300)
+    return math.copysign(-float(ndtri(rare)), comparison.difference)
 
 
 def _sign_chance(above: int, count: int) -> float:

@@ -78,7 +78,7 @@ def subplots(
 
 
 def key(label: str, **style: Any) -> Line2D:
-    """An entry of a legend that stands for no line of its own."""
+    """An entry of a legend, without a line in the picture."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], label=label, **style)
@@ -102,8 +102,8 @@ def mark_of(problem: str, ink: str) -> dict[str, Any]:
     return {"marker": mark, "color": ink, "mfc": face or ink, "ls": ""}
 
 
-def mark_keys(points: Iterable[dict], ending: str, **style: Any) -> list[Line2D]:
-    """Keys of a legend for the marks of the problems among the points: their names with this ending."""
+def mark_keys(points: Iterable[dict], ending: str = "", **style: Any) -> list[Line2D]:
+    """Keys of a legend for the marks of the problems among the points, named with this ending."""
     problems = sorted({point["problem"] for point in points}, reverse=True)
     return [key(f"{problem}{ending}", **mark_of(problem, "0.3"), **style) for problem in problems]
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from loadstone.studies.kit.panels import MARKS, Axes, Figure, Line2D, NothingToDrawError, counted, legend
+from loadstone.studies.kit.panels import Axes, Figure, Line2D, NothingToDrawError, counted, legend
 
 T = TypeVar("T")
 #: The shape of a mark, and the colour of its face if that is another than its own.
@@ -45,13 +45,6 @@ def log_ticks(panel: Axes, sizes: Iterable[Any], words: Sequence[str] = ()) -> N
     panel.set_xscale("log")
     panel.set_xticks(sizes := sorted(set(sizes)), words or [str(size) for size in sizes])
     panel.minorticks_off()
-
-
-def problem_keys(panel: Axes, points: Iterable[dict], ending: str = "", size: float = 4) -> None:
-    """Add a key to the legend for the mark of each problem."""
-    for problem in sorted({point["problem"] for point in points}, reverse=True):
-        mark, face = MARKS[problem]
-        panel.plot([], [], mark, color="0.3", mfc=face or "0.3", ms=size, label=f"{problem}{ending}")
 
 
 def finish(

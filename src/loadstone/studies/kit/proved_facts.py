@@ -1,4 +1,4 @@
-"""How many facts are proved to fit, beside the law N D(M) = delta: few or many answers, and families of memories."""
+"""How many facts are proved to fit, and the law N D(M) = delta: few or many answers, and families of memories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from loadstone.theory.storable import probability_facts_storable
 SHARED_OUTPUTS = "the law is for decoupled outputs; shared ones deviate by a few per cent at small d"
 #: Tails of the law of a capacity that are smaller than this do not change its mean.
 _NEGLIGIBLE = 1e-9
-#: What a record stands for where it does not state it.
+#: The values of fields that a record does not state.
 _DEFAULTS: Row = {"family": "full", "answers": None, "frequencies": "uniform"}
 
 
@@ -56,7 +56,7 @@ def streams_of(rows: list[Row]) -> dict[str, float]:
 
 
 def note_on(point: dict, note: str) -> str:
-    """The note, and how many streams stayed undecided."""
+    """The note, followed by how many streams stayed undecided."""
     undecided = f"{point['undecided']} streams stayed undecided" if point["undecided"] else ""
     return "; ".join(filter(None, (note, undecided)))
 
@@ -88,7 +88,7 @@ def expected_capacity(family: str, d: int, answers: int | None, decoupled: bool)
 
 
 def compare_proved_facts(points: list[dict]) -> list[Comparison]:
-    """Mean proved capacities (`proved_facts`) beside the law."""
+    """Mean proved capacities (`proved_facts`) compared with the law."""
     comparisons = []
     for point in points:
         if point["streams"] < FEWEST:

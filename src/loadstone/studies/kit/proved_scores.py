@@ -1,4 +1,4 @@
-"""Scores of the targets of memories that prove a capacity, beside their law."""
+"""Scores of the targets of memories that prove a capacity, compared with their law."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def proved_scores(rows: list[Row]) -> list[dict]:
 
 
 def compare_proved_scores(points: list[dict]) -> list[Comparison]:
-    """Mean and deviation of the targets' scores beside their laws, and the deviation beside half of that of the other
-    scores."""
+    """Mean and deviation of the targets' scores compared with their laws, and the deviation with half of that of the
+    other scores."""
     comparisons: list[Comparison] = []
     for point in points:
         problem = point["problem"]

@@ -8,10 +8,8 @@ largest margin `margin`, `upper_bound` and the shares `recalled` at each of the 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
-
-import numpy as np
 
 Row = dict[str, Any]
 
@@ -31,8 +29,3 @@ def grouped(rows: Iterable[Row], *fields: str) -> list[tuple[tuple, list[Row]]]:
     for row in rows:
         groups[tuple(row[field] for field in fields)].append(row)
     return sorted(groups.items(), key=lambda group: group[0])
-
-
-def deviation(values: Sequence[float] | np.ndarray) -> float:
-    """The sample's standard deviation; 0 for a single value, which shows no scatter."""
-    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0

@@ -54,7 +54,7 @@ associations = cache(nearest_associations)
 
 @cache
 def share_of_capacity(share: float, d: int, kappa: float = 1.0) -> int:
-    """How many associations are such a share of the predicted capacity."""
+    """How many associations make this share of the predicted capacity."""
     return round(share * float(capacity_associations(d, kappa)))
 
 
@@ -84,8 +84,8 @@ def trained(scale: str, kappas: Sequence[float]) -> list[Spec]:
 
 
 def by_lbfgs(scale: str, kappas: Sequence[float]) -> list[Spec]:
-    """Until everything is stored, or the minimum of the loss is reached. Above d = 100 the minimum takes seconds of a
-    large GPU, and streams differ little: fewer loads and streams do."""
+    """L-BFGS until everything is stored or the minimum of the loss is reached. Above d = 100 the minimum takes seconds
+    of a large GPU, and streams differ little: fewer loads and streams do."""
     loads = {"quick": (0.7, 0.8, 0.9, 1.0, 1.2), "paper": LOADS["paper"]}[scale]
     return [
         spec(problem, d, associations(load, d), seed, kappa, solver="lbfgs", stop="exact")
@@ -109,7 +109,7 @@ def protocol(scale: str) -> list[Spec]:
 
 
 def exact_capacities(streams: Mapping[int, int], problems: Sequence[str] = ("original", "decoupled")) -> list[Spec]:
-    """Exact capacities of so many streams of each dimension."""
+    """Exact capacities of this many streams of each dimension."""
     return [
         spec(problem, d, share_of_capacity(1, d), seed, solver="capacity")
         for problem in problems

@@ -5,9 +5,9 @@ from __future__ import annotations
 from loadstone.studies.kit.rows import Row
 from loadstone.theory.capacity import capacity_associations
 
-#: Three memories that stand for all solutions, as records name them, in words.
+#: Three memories that represent all solutions: their names in records, and in words.
 MEMORIES = {"typical": "typical solutions", "centre": "their centre", "largest margin": "the largest margin"}
-#: The number of associations is whole, so no share of the capacity is met exactly: shares are told in these steps.
+#: The number of associations is whole, so no share of the capacity is met exactly: shares are rounded to these steps.
 _STEPS = 20
 
 
@@ -22,5 +22,5 @@ def sampled(rows: list[Row], holding: str | None = None) -> list[Row]:
 
 
 def nearest_share(p: int, d: int) -> float:
-    """Which share of the predicted capacity p associations are, to the nearest twentieth."""
+    """The share of the predicted capacity that p associations are, to the nearest twentieth."""
     return round(_STEPS * p / float(capacity_associations(d))) / _STEPS

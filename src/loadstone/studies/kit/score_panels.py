@@ -17,7 +17,7 @@ from loadstone.studies.kit.panels import MARKS, Axes, Figure, NothingToDrawError
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.theory.load import load
 
-#: How many bins of a record are joined to one of the picture.
+#: This many bins of a record are joined to one of the picture.
 _JOINED = 4
 
 #: The scores of a record, by name.
@@ -30,7 +30,7 @@ def bin_edges(scores: Scores) -> Float64[np.ndarray, "edges"]:
 
 
 def densities(scores: Sequence[Scores], *names: str, joined: int = _JOINED) -> dict[str, list[float]]:
-    """The edges of bins, and the histograms of these names as densities, each of all these scores together.
+    """The edges of the bins, and for each name the histogram of all these scores together, as a density.
 
     joined: how many bins of a record become one.
     """
@@ -44,7 +44,7 @@ def densities(scores: Sequence[Scores], *names: str, joined: int = _JOINED) -> d
 
 
 def of_each_panel(rows: list[Row], read: Callable[[list[Row]], dict]) -> list[dict]:
-    """A point for each size and problem: what it is of, and what `read` makes of its rows."""
+    """A point for each size and problem, with what `read` returns for its rows."""
     panels = [
         {"problem": problem, "d": d, "p": p, "seeds": len(group)} | read(group)
         for (p, d, problem), group in grouped(rows, "p", "d", "problem")

@@ -1,4 +1,4 @@
-"""What would be said if theory were wrong by a few per cent: every prediction is shifted, and judged again.
+"""How the verdicts would change if theory were wrong by a few per cent: every prediction is shifted, and judged again.
 
 An agreement that survives a shift of 3 % is worth no more than 3 %. This counts them, so that nobody has to take the
 word 'agrees' on trust.
@@ -19,14 +19,14 @@ SHIFT = 0.03
 
 
 def shifted(comparisons: Sequence[Comparison], share: float) -> list[Comparison]:
-    """The same measurements beside predictions that are larger by this share of what 100 % is, judged again."""
+    """The same measurements, compared with predictions that are larger by this share of what 100 % is."""
     return corrected([replace(one, predicted=_wrong(one, share)) for one in comparisons])
 
 
-def _wrong(one: Comparison, share: float) -> float:
-    wrong = one.predicted + 100 * share * one.percent
+def _wrong(comparison: Comparison, share: float) -> float:
+    wrong = comparison.predicted + 100 * share * comparison.percent
     # A predicted share of cases stays between none and all of them.
-    return min(1.0, max(0.0, wrong)) if isinstance(one, CountComparison) else wrong
+    return min(1.0, max(0.0, wrong)) if isinstance(comparison, CountComparison) else wrong
 
 
 def in_words(comparisons: Sequence[Comparison]) -> list[str]:

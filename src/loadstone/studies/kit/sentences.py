@@ -1,4 +1,4 @@
-"""What the verdicts of a figure say, in sentences: every statement about agreement is made here, from the numbers."""
+"""The verdicts of a figure in sentences: every statement about agreement is made here, from the numbers."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def findings(comparisons: list[Comparison]) -> list[str]:
 
 
 def _inequalities(bounds: list[BoundComparison]) -> str:
-    """A single one in its own words; of several how many hold, and the numbers of the one nearest to its bound, or
-    furthest on the wrong side of it."""
+    """A single inequality in its own words; of several, how many hold, and the numbers of the one nearest to its bound,
+    or furthest on the wrong side of it."""
     if len(bounds) == 1:
         return bounds[0].in_words()
     words = []
     for verdict, name in _HOLDING.items():
-        if chosen := [one for one in bounds if one.verdict == verdict]:
-            nearest = min(chosen, key=lambda one: one.excess / one.error)
-            words.append(f"{name} {len(chosen)} of {len(bounds)} (nearest to its bound: {nearest.in_words()})")
+        if alike := [one for one in bounds if one.verdict == verdict]:
+            nearest = min(alike, key=lambda one: one.excess / one.error)
+            words.append(f"{name} {len(alike)} of {len(bounds)} (nearest to its bound: {nearest.in_words()})")
     return ", ".join(words)
 
 
@@ -48,7 +48,7 @@ def _verdicts(comparisons: list[Comparison], as_one: FamilyTest | None) -> str:
         most = "" if len(differing) == 1 else "up to "
         words.append(f"{_count(differing, 'differs', 'differ')} by {most}{furthest.difference_in_words()}")
     if unclear := of[Judgement.CANNOT_TELL]:
-        seen = [one.detectable / one.percent for one in unclear if one.percent]
+        seen = [one.min_detectable / one.percent for one in unclear if one.percent]
         limit = f" (less than {_range(seen)} % would not have been seen)" if seen else ""
         words.append(f"for {len(unclear)} the measurement cannot tell{limit}")
     if as_one is not None:

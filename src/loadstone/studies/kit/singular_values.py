@@ -1,5 +1,4 @@
-"""Moments of singular values; how far they lie from a law, and how far a finite number of them would lie from it by
-chance.
+"""Moments of singular values; their distance from a law, and the distance that a finite number of them has by chance.
 
 Singular values repel each other, so the distance of a matrix from its limiting law is of order 1/m, not 1/sqrt(m): the
 tables of the Kolmogorov test do not apply. Instead we compute the same distance for Gaussian matrices, whose law is
@@ -53,7 +52,7 @@ def capacity_reference(d: int, rank: int) -> tuple[float, float]:
 
 @cache
 def square_reference(rank: int) -> tuple[float, float]:
-    """The same for rank x rank Gaussian matrices and the quarter circle, which is their law."""
+    """Mean and deviation of the distance of rank x rank Gaussian matrices to the quarter circle, which is their law."""
     return _reference(rank, rank, quarter_circle())
 
 

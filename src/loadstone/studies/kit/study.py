@@ -1,4 +1,4 @@
-"""What a study is: a question, the runs that answer it, what is read off them, how that is drawn and compared."""
+"""A study: a question, the runs that answer it, what is read off their records, and how that is drawn and compared."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Caption:
     """The words below a picture, for a reader who has not seen the paper."""
 
-    #: What the picture is about; what it shows is told by its numbers (sentences.py).
+    #: What the picture is about; what it shows is said by its numbers (sentences.py).
     title: str
     #: What is drawn.
     drawn: str
@@ -63,7 +63,7 @@ class Study:
     plotted: Callable[[Any], object] = lambda points: {"points": points}
 
     def write(self, points: Any, stem: Path) -> list[Path]:
-        """Draw, and write the picture to `stem` as SVG, PDF and PNG and the plotted numbers as JSON; the files."""
+        """Draw, write the picture to `stem` as SVG, PDF and PNG and its numbers as JSON, and return the files."""
         with panels.picture() as picture:
             self.draw(picture, points)
             return panels.save(picture, stem, self.plotted(points))

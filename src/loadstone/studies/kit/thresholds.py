@@ -1,4 +1,4 @@
-"""Thresholds: proved capacities, and the loads at which training first fails, beside the predicted capacities."""
+"""Thresholds: proved capacities, the loads at which training first fails, and the predicted capacities."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from loadstone.estimate import deviation, mean_of
 from loadstone.studies.kit.bounds import ABOVE, BoundComparison
 from loadstone.studies.kit.brackets import Bracket, middles, proved_bracket, reached_sizes, resolution
 from loadstone.studies.kit.censored import censored_mean
-from loadstone.studies.kit.comparison import FEWEST, STORES_MORE, Comparison, freedom_of
+from loadstone.studies.kit.comparison import FEWEST, STORES_MORE, Comparison, dof_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.theory.capacity import capacity, capacity_associations
 from loadstone.theory.load import associations, load
@@ -62,11 +62,11 @@ def trained_thresholds(rows: list[Row]) -> list[dict]:
     trained = [row for row in trained if row["stop"] != "none"]
     points = []
     for (problem, d, kappa, stop), group in grouped(trained, "problem", "d", "kappa", "stop"):
-        around = [_last_and_next(one_seed) for _, one_seed in grouped(group, "seed")]
-        seen = [(low, high) for low, high in around if low is not None and high is not None]
-        if not seen:
+        around = [_last_and_next(of_seed) for _, of_seed in grouped(group, "seed")]
+        between = [(low, high) for low, high in around if low is not None and high is not None]
+        if not between:
             continue
-        loads = np.asarray(load(np.array(seen), d))
+        loads = np.asarray(load(np.array(between), d))
         # A threshold that is uniform within a step has a deviation of the step's width / sqrt(12).
         step = float(np.diff(loads, axis=1).max()) / math.sqrt(12)
         below = [float(load(high, d)) for low, high in around if low is None and high is not None]
@@ -115,7 +115,7 @@ def _ran_out(row: Row) -> bool:
 
 
 def compare_reach(reached: list[dict], kind: str = "associations that L-BFGS stores") -> list[Comparison]:
-    """How far L-BFGS stores (`reached_thresholds`), beside the predicted capacity."""
+    """How far L-BFGS stores (`reached_thresholds`), compared with the predicted capacity."""
     comparisons = []
     for point in reached:
         if point["seeds"] < FEWEST:
@@ -126,7 +126,7 @@ def compare_reach(reached: list[dict], kind: str = "associations that L-BFGS sto
             note = "below full rank the prediction is an upper bound in the limit of large d"
             if point["out_of_passes"]:
                 note += f"; passes ran out in {point['out_of_passes']} of {point['seeds']} streams"
-        dof = freedom_of(point["seeds"], point["error"], point["spread"])
+        dof = dof_of(point["seeds"], point["error"], point["spread"])
         family = f"{kind}, {point['problem']}, kappa = {point['kappa']:g}"
         numbers = point["predicted"], point["p"], point["error"]
         comparisons.append(Comparison(what, *numbers, dof, note, family, f"d = {point['d']}"))
@@ -147,12 +147,12 @@ def compare_capacity(capacities: Mapping[Kind, list[Bracket]]) -> list[Compariso
         for name, (predicted, measured), error in zip(("mean", "deviation"), pairs, errors):
             family, where = f"{name} of the proved capacity, {problem}", f"d = {d} ({count} streams)"
             numbers = predicted, measured, error, note, where
-            comparisons.append(Comparison.of(family, point, *numbers, dof=freedom_of(count)))
+            comparisons.append(Comparison.of(family, point, *numbers, dof=dof_of(count)))
     return comparisons
 
 
 def compare_thresholds(trained: list[dict]) -> list[Comparison]:
-    """Where training first fails (`trained_thresholds`), beside the capacity predicted for that size and rank."""
+    """Where training first fails (`trained_thresholds`), against the capacity predicted for that size and rank."""
     comparisons = []
     for point in trained:
         d, kappa = point["d"], point["kappa"]
@@ -160,7 +160,7 @@ def compare_thresholds(trained: list[dict]) -> list[Comparison]:
         predicted = float(load(capacity_associations(d, rank_of(kappa, d) / d), d))
         what = f"load at which training fails ({point['stop']} stop), {point['problem']}, d = {d}, kappa = {kappa:g}"
         # The spread over seeds is estimated, the width of the step is known.
-        dof = freedom_of(point["seeds"], point["error"], point["spread"])
+        dof = dof_of(point["seeds"], point["error"], point["spread"])
         family = f"load at which training fails ({point['stop']} stop), {point['problem']}, kappa = {kappa:g}"
         note = TRAINING_STOPS_SHORT
         if point["stop"] == "paper":
@@ -179,7 +179,7 @@ def compare_with_limit(trained: list[dict]) -> list[Comparison]:
     for point in points:
         d, kappa = point["d"], point["kappa"]
         family = f"load at which training fails above that of the limit, {point['problem']}, kappa = {kappa:g}"
-        dof = freedom_of(point["seeds"], point["error"], point["spread"])
+        dof = dof_of(point["seeds"], point["error"], point["spread"])
         numbers = float(capacity(rank_of(kappa, d) / d)), point["alpha"], point["error"]
         comparisons.append(BoundComparison.of(family, point, *numbers, dof=dof, side=ABOVE))
     for (kappa, _), group in grouped(points, "kappa", "d"):
@@ -189,7 +189,7 @@ def compare_with_limit(trained: list[dict]) -> list[Comparison]:
         decoupled, original = by_problem["decoupled"], by_problem["original"]
         error, spread = (math.hypot(decoupled[name], original[name]) for name in ("error", "spread"))
         family = f"load at which training fails, decoupled - original, kappa = {kappa:g}"
-        dof = freedom_of(decoupled["seeds"] + original["seeds"] - 1, error, spread)
+        dof = dof_of(decoupled["seeds"] + original["seeds"] - 1, error, spread)
         numbers = 0.0, decoupled["alpha"] - original["alpha"], error
         comparisons.append(Comparison.of(family, original, *numbers, dof=dof, scale=original["alpha"]))
     return comparisons

@@ -1,1 +1,1 @@
-"""What the report says, and its pages."""
+"""The report: its numbers, its sentences and its pages."""

@@ -64,13 +64,13 @@ class Claim:
 
     def outcome(self, by_figure: ByFigure) -> Outcome:
         """Differs if a number of the claim does, alone or as a kind; reproduced if none does and one or more agree."""
-        chosen = self.chosen(by_figure)
-        if not chosen:
+        tested = self.chosen(by_figure)
+        if not tested:
             if self.kinds:
                 return Outcome.NOT_SHOWN
             return Outcome.CHECKED if self.test else Outcome.BEYOND
-        verdicts = {one.verdict for one in chosen}
-        if Judgement.DIFFERS in verdicts or any(one.systematic for one in family_tests(chosen)):
+        verdicts = {one.verdict for one in tested}
+        if Judgement.DIFFERS in verdicts or any(one.systematic for one in family_tests(tested)):
             return Outcome.DIFFERS
         if Judgement.AGREES not in verdicts:
             return Outcome.CANNOT_TELL
@@ -87,7 +87,7 @@ class Claim:
 
     @property
     def command(self) -> str:
-        """How to see it again."""
+        """The command that shows it again."""
         if self.test:
             return f"pytest {self.test}"
         return f"loadstone reproduce {self.figure} --scale paper --from-shipped" if self.figure else ""

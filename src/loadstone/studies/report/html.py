@@ -123,5 +123,5 @@ def _row(one: Comparison) -> str:
     note = f"<br><small>{escape(one.note)}</small>" if one.note and one.verdict == Judgement.DIFFERS else ""
     numbers = "".join(f"<td>{value:.4g}" for value in (one.predicted, one.measured, one.error))
     difference = f"{one.deviations:+.1f}" if math.isfinite(one.deviations) else "beyond any"
-    words = f"<td>{escape(one.what)}{note}{numbers}<td>{difference}<td>{one.detectable:.2g}{verdict}"
+    words = f"<td>{escape(one.what)}{note}{numbers}<td>{difference}<td>{one.min_detectable:.2g}{verdict}"
     return f'<tr data-verdict="{one.verdict}">{words}</tr>'

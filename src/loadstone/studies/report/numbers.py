@@ -1,7 +1,7 @@
 """report.json: every number of the report, and every sentence that follows from them.
 
-It has the keys scale, version, figures, sensitivity, comparisons and families. What documents say about results is made
-from this file alone (studies/report/markdown.py, studies/report/paper.py).
+It has the keys scale, version, figures, sensitivity, comparisons and families. Documents take their numbers from this
+file alone (studies/report/markdown.py, studies/report/paper.py).
 """
 
 from __future__ import annotations
@@ -79,14 +79,14 @@ def by_figure(numbers: Mapping[str, Any]) -> dict[str, list[Comparison]]:
 
 def _comparison(row: Mapping[str, Any]) -> Comparison:
     kind = CountComparison if "cases" in row else BoundComparison if "side" in row else Comparison
-    known = {one.name: row[one.name] for one in fields(kind) if one.name in row}
+    known = {field.name: row[field.name] for field in fields(kind) if field.name in row} | {"dof": row["freedom"]}
     # JSON has no infinity: None stands for it, except as the scale, where it means the prediction itself.
-    values: dict[str, Any] = {name: math.inf if one is None and name != "scale" else one for name, one in known.items()}
+    values: dict[str, Any] = {name: math.inf if x is None and name != "scale" else x for name, x in known.items()}
     return kind(**values)
 
 
 def _without_empty(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A note, kind or scale that is not there needs no room in a file that comes with every checkout."""
+    """A row without an empty note, kind or scale: the file comes with every checkout."""
     return {name: value for name, value in row.items() if value != "" and not (name == "scale" and value is None)}
 
 
@@ -98,5 +98,5 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.{_DIGITS}g}")
     if isinstance(value, Mapping):
-        return {name: _rounded(one) for name, one in value.items()}
-    return [_rounded(one) for one in value] if isinstance(value, (list, tuple)) else value
+        return {name: _rounded(item) for name, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -44,9 +44,9 @@ def statements(by_figure: ByFigure) -> list[Statement]:
     """One statement for each question of which the report has numbers."""
     answers = []
     for question in QUESTIONS:
-        chosen = [one for one in by_figure.get(question.figure, ()) if one.family in question.kinds]
-        if chosen:
-            answers.append(Statement(question.figure, f"{question.asks} {_answer(chosen)}"))
+        answering = [one for one in by_figure.get(question.figure, ()) if one.family in question.kinds]
+        if answering:
+            answers.append(Statement(question.figure, f"{question.asks} {_answer(answering)}"))
     return answers
 
 
