@@ -162,9 +162,9 @@ def serve(side: str, case: str) -> None:
 def peak_memory(d: int, p: int) -> float:
     """MiB of a process that trains the original problem for a few steps and does nothing else."""
     code = (
-        "import resource, loadstone;"
+        "import resource, loadstone; from loadstone.solvers.gradient import Paper;"
         f"problem = loadstone.original(loadstone.Stream(0, {d}), {p});"
-        f"loadstone.train(problem, loadstone.initial_memory({d}, 1.0, 0), Paper(steps=3, warmup=0));"
+        f"loadstone.train(problem, loadstone.initial_memory({d}, 1.0, seed=0), solver=Paper(steps=3, warmup=0));"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
     )
     return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)

@@ -1,7 +1,7 @@
 """A compiled program for one class is never used for another: what tells them apart is the structure of their trees."""
 
+from dataclasses import dataclass, make_dataclass
 from dataclasses import fields as dataclass_fields
-from dataclasses import make_dataclass
 from itertools import combinations
 from pathlib import Path
 
@@ -123,3 +123,25 @@ def test_a_batch_of_two_families_is_refused():
         solve_batch(problems, mixed)
     with pytest.raises(ValueError, match="problems is 'of different shapes"):
         solve_batch([problems[0], decoupled(Stream(0, 6), 4)], [None, None])
+
+
+def test_a_class_keeps_a_repr_of_its_own_and_a_subclass_that_of_its_base():
+    @tree(data=["weights"])
+    @dataclass(frozen=True)
+    class Told:
+        weights: jax.Array
+
+        def __repr__(self):
+            return "told"
+
+    @tree(data=["weights"])
+    @dataclass(frozen=True)
+    class Plain:
+        weights: jax.Array
+
+    @tree(data=["weights"])
+    class Further(Plain):
+        pass
+
+    assert repr(Told(np.ones(3))) == "told"
+    assert repr(Plain(np.ones(3))) == "Plain(weights=float64[3])" and repr(Further(np.ones(3))).startswith("Further(")

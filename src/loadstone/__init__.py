@@ -35,13 +35,12 @@ def __getattr__(name: str) -> object:
     if name in _HOMES:
         module, original = _HOMES[name]
         return getattr(import_module(module), original)
-    from loadstone.former_names import FORMER, FORMER_SIGNATURES
+    from loadstone.former_names import FORMER, former
 
     if name in FORMER:
-        module, _, original = FORMER[name].rpartition(".")
         message = f"loadstone.{name} is {FORMER[name]} now; the old name goes in the next release."
         warnings.warn(message, DeprecationWarning, stacklevel=2)
-        return FORMER_SIGNATURES.get(name) or getattr(import_module(module), original)
+        return former(name)
     raise AttributeError(f"module 'loadstone' has no attribute {name!r}")
 
 

@@ -6,10 +6,17 @@ the load p log p / d^2 is `loadstone.theory.load.load`.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import wraps
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from loadstone.frequencies import Frequencies
+    from loadstone.memories.subspaces.subspace import Subspace
+    from loadstone.proofs.verdict import Verdict
+    from loadstone.solvers.decide import ProofLimits
     from loadstone.streams.stream import Stream
     from loadstone.tasks.capacity import InstanceCapacity
 
@@ -73,23 +80,43 @@ FORMER["FactsPrediction"] = "loadstone.theory.prediction.Prediction"
 FORMER["instance_capacity"] = "loadstone.tasks.capacity.exact_capacity"
 
 
+def former(name: str) -> Any:
+    """What a former name stands for; functions still take all their arguments by position, too."""
+    if name == "instance_capacity":
+        return instance_capacity
+    module, _, original = FORMER[name].rpartition(".")
+    value = getattr(import_module(module), original)
+    return _by_position(value) if inspect.isfunction(value) else value
+
+
+def _by_position(function: Callable[..., Any]) -> Callable[..., Any]:
+    parameters = inspect.signature(function).parameters
+    if all(parameter.kind != parameter.KEYWORD_ONLY for parameter in parameters.values()):
+        return function
+
+    @wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        return function(**dict(zip(parameters, given)), **named)
+
+    return call
+
+
 def instance_capacity(
     kind: str,
     stream: Stream,
-    *,
     around: int | None = None,
+    limits: ProofLimits | None = None,
+    progress: Callable[[int, Verdict], None] | None = None,
     answers: int | None = None,
-    frequencies: Any = "uniform",
-    **options: Any,
+    frequencies: Frequencies = "uniform",
+    family: str | Subspace = "full",
 ) -> InstanceCapacity:
     """`exact_capacity` of the instance that these arguments describe."""
     from loadstone.arguments import whole
     from loadstone.problems.instance import Instance
+    from loadstone.solvers.decide import DEFAULT_LIMITS
     from loadstone.tasks.capacity import exact_capacity
 
     p = max(2, stream.d if around is None else whole("around", around, 1))
-    return exact_capacity(Instance(stream, p, kind=kind, answers=answers, frequencies=frequencies), **options)
-
-
-#: Functions whose arguments have changed, with their former ones.
-FORMER_SIGNATURES: dict[str, Callable[..., Any]] = {"instance_capacity": instance_capacity}
+    instance = Instance(stream, p, kind=kind, answers=answers, frequencies=frequencies)
+    return exact_capacity(instance, limits or DEFAULT_LIMITS, progress=progress, family=family)

@@ -18,7 +18,7 @@ def readable(value: Any) -> str:
 
 
 def _in_words(value: Any, names: Iterable[str]) -> str:
-    words = [f"{name}={_word(content)}" for name in names if not _is_empty(content := getattr(value, name))]
+    words = [f"{name}={in_short(content)}" for name in names if not _is_empty(content := getattr(value, name))]
     return f"{type(value).__name__}({', '.join(words)})"
 
 
@@ -26,7 +26,8 @@ def _is_empty(content: Any) -> bool:
     return content is None or (isinstance(content, (str, tuple, list, Mapping)) and not content)
 
 
-def _word(content: Any) -> str:
+def in_short(content: Any) -> str:
+    """A value in a few words: an array by its type and shape, a number with four digits, a list by its first items."""
     if hasattr(content, "dtype") and hasattr(content, "shape"):
         return f"{content.dtype}{list(content.shape)}" if content.shape else f"{content}"
     if isinstance(content, Enum):
@@ -36,10 +37,10 @@ def _word(content: Any) -> str:
     if isinstance(content, tuple) and hasattr(content, "_fields"):
         return _in_words(content, content._fields)
     if isinstance(content, (tuple, list)):
-        shown = [_word(item) for item in content[:_SHOWN]]
+        shown = [in_short(item) for item in content[:_SHOWN]]
         if len(content) > _SHOWN:
             shown.append(f"... {len(content)} in all")
         return f"[{', '.join(shown)}]"
     if isinstance(content, Mapping):
-        return f"{{{', '.join(f'{key}: {_word(item)}' for key, item in list(content.items())[:_SHOWN])}}}"
+        return f"{{{', '.join(f'{key}: {in_short(item)}' for key, item in list(content.items())[:_SHOWN])}}}"
     return repr(content)

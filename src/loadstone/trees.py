@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -47,11 +49,17 @@ def tree(data: Sequence[str], meta: Sequence[str] = ()) -> Callable[[Node], Node
             return node(**dict(zip(arrays, children)), **dict(zip(constants, constant)))
 
         register_pytree_with_keys(node, flatten_with_keys, unflatten, flatten)
-        if node.__dict__["__dataclass_params__"].repr:  # that of dataclasses prints every number
+        if _is_generated(vars(node).get("__repr__")):  # that of dataclasses prints every number
             node.__repr__ = readable  # type: ignore[method-assign, assignment]
         return told_apart(node)
 
     return register
+
+
+def _is_generated(function: Any) -> bool:
+    """Whether `dataclass` wrote this function: then its code is in no file, or in one of the standard library."""
+    code = getattr(inspect.unwrap(function), "__code__", None) if function else None
+    return code is not None and Path(code.co_filename).name in ("<string>", "dataclasses.py", "reprlib.py")
 
 
 def told_apart(node: Node) -> Node:

@@ -329,3 +329,8 @@ def test_numbers_of_float64_and_whole_numbers_come_back_as_they_were():
 def test_what_cannot_be_a_memory_is_refused(call, sentence):
     with pytest.raises((ValueError, NotImplementedError), match=sentence):
         call()
+
+
+def test_it_can_be_printed_whatever_its_leaves_are():
+    foreign = memory({"weights": START}, by_key)
+    assert repr(jax.tree.map(lambda leaf: leaf.ndim, foreign)).startswith("Foreign(dict: 2 trained")

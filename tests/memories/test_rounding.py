@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 import loadstone
 from loadstone.levels import change_of, step_of
@@ -61,3 +62,9 @@ def test_a_trained_memory_of_two_bits_stores_and_is_saved_as_what_it_is(tmp_path
     assert loadstone.measure(problem, loadstone.load(tmp_path / "w.safetensors")).violations == 0
     with pytest.raises(ValueError, match="bits is 0"):
         loadstone.initial_memory(8, family="rounded:0")
+
+
+def test_a_file_cannot_hold_a_rounded_memory_before_it_is_rounded(tmp_path):
+    save_file({"weights": np.ones((3, 3), np.float32)}, tmp_path / "w.safetensors", {"family": "rounded:2"})
+    with pytest.raises(ValueError, match="one whose memories are kept in files"):
+        loadstone.load(tmp_path / "w.safetensors")

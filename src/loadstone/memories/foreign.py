@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 from loadstone.arguments import refuse
 from loadstone.memories.memory import Memory
 from loadstone.problems.loss import queries_of, takes_precision
+from loadstone.readable import in_short
 from loadstone.trees import is_told_apart, tree
 
 #: At most this many arrays are shown.
@@ -58,7 +59,7 @@ class Foreign(Memory):
 
     def __repr__(self) -> str:
         kinds = (("trained", self.trained), ("fixed", self.held))
-        words = [f"{array.dtype}{list(array.shape)} {kind}" for kind, arrays in kinds for array in _present(arrays)]
+        words = [f"{in_short(array)} {kind}" for kind, arrays in kinds for array in _present(arrays)]
         more = [f"... {len(words)} arrays"] if len(words) > _SHOWN else []
         return f"Foreign({class_name(self)}: {', '.join([*words[:_SHOWN], *more])})"
 

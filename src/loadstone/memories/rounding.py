@@ -11,10 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Float64
 
-from loadstone.arguments import whole
+from loadstone.arguments import refuse, whole
 from loadstone.kernels.products import mapped
 from loadstone.levels import MOST_BITS, half_levels, step_of
-from loadstone.memories.full import Full
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
 from loadstone.trees import tree
@@ -73,4 +72,6 @@ class Rounded(Memory):
         """The rounded W, as a full matrix."""
         return "full", {"weights": self.matrix()}
 
-    loaded = Full.loaded
+    @classmethod
+    def loaded(cls, family: str, arrays: Mapping[str, np.ndarray]) -> Memory:
+        raise refuse("family", family, "one whose memories are kept in files")

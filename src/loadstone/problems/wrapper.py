@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import abc
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from jaxtyping import Array, Float, Int
+from numpy.typing import ArrayLike
 
+from loadstone.arguments import refuse
 from loadstone.problems.problem import PassWithSlopes, Problem
 
 
@@ -28,6 +30,9 @@ class Wrapper(PassWithSlopes):
             property(attrgetter(f"_wrapped.{name}"))
             for name in ("inputs", "target_outputs", "targets", "shares", "description")
         )
+
+    def weighted(self, shares: ArrayLike) -> Self:
+        raise refuse("problem", type(self).__name__, "weighted before it is padded, spread or given lists of rivals")
 
     def gains_from_split(self) -> bool:
         return self._wrapped.gains_from_split()

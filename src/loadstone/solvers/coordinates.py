@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float64
 
+from loadstone.memories.memory import Memory
 from loadstone.problems.facts import Facts, facts
 from loadstone.problems.padded import Padded, padded
 from loadstone.problems.problem import Problem
@@ -64,10 +65,13 @@ def whiten(problem: Problem, memory: Any) -> Whitened:
     if not isinstance(problem, Facts) or problem.isotropic:
         return Whitened(problem, memory, lambda memory: memory)
     arrays = problem.arrays()
-    inputs, outputs = _of_similar_length(arrays.inputs.astype(np.float64)), arrays.outputs.astype(np.float64)
+    outputs = arrays.outputs.astype(np.float64)
     outputs = outputs - outputs.mean(axis=0)  # which changes all scores of a query alike
+    if getattr(type(memory), "transformed", Memory.transformed) is Memory.transformed:
+        return Whitened(_facts(problem, arrays.inputs, outputs), memory, lambda memory: memory)
+    inputs = _of_similar_length(arrays.inputs.astype(np.float64))
     (right, right_inverse), (left, left_inverse) = root_of_inverse(inputs), root_of_inverse(outputs)
-    start = memory.transformed(left_inverse, right_inverse) if hasattr(memory, "transformed") else None
+    start = memory.transformed(left_inverse, right_inverse)
     if start is None:
         return Whitened(_facts(problem, arrays.inputs, outputs), memory, lambda memory: memory)
     inputs = _of_similar_length(inputs @ right)
