@@ -219,6 +219,14 @@ def test_a_new_answer_competes_for_old_facts_too():
     assert found.first_out == "edge -> new" and found.conflict == ("up -> high",) and found.conflict_minimal
 
 
+def test_a_further_fact_is_known_only_if_subject_and_answer_are_the_same():
+    """In words the two facts cannot be told apart."""
+    vectors = dict(zip(("a", "b -> c", "d", "c", "a -> b"), np.eye(5)))
+    book = remember([("a", "b -> c"), ("d", "c")], vectors)
+    assert book.budget([("a -> b", "c")], vectors, shuffles=0).more.known == 0
+    assert book.budget([("d", "c")], vectors, shuffles=0).more.known == 1
+
+
 def test_further_facts_among_known_words_need_no_vectors():
     pairs, vectors = made(6, 8)
     book = remember(pairs, vectors)

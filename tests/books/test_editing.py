@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from loadstone.books import editing
 from loadstone.books.book import Book
 from loadstone.books.draft import Change, changes_of, drafted
 from loadstone.books.editing import METHODS, edit, typical_margin
@@ -366,3 +367,12 @@ def test_an_edit_beside_what_was_impossible_all_along_is_proved():
     done = remember(pairs, vectors).edit({"s0": "a1"}, seconds=20)
     assert done.proved and done.impossible == ("s5 -> a5",) and [one.facts for one in done.obstructions] == [(2, 5)]
     assert 0 < done.seconds < 20 and done.book.about["edits"][0]["seconds"] == round(done.seconds, 3)
+
+
+def test_reasons_have_a_tenth_of_the_time(monkeypatch):
+    asked = []
+    monkeypatch.setattr(editing, "obstructions", lambda facts, rows, seconds: asked.append(([*rows], seconds)) or [])
+    pairs, vectors = made(9, 6)
+    vectors["s5"] = 3 * vectors["s2"]
+    done = remember(pairs, vectors).edit({"s0": "a1"}, seconds=20)
+    assert asked == [([5], 2.0)] and done.impossible == ("s5 -> a5",) and done.obstructions == ()

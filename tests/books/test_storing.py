@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from loadstone import deadline
-from loadstone.books import searching
+from loadstone.books import searching, storing
 from loadstone.books.book import open_book
 from loadstone.books.gathered import gather
 from loadstone.books.reading import pairs_of
@@ -207,3 +207,45 @@ def test_what_was_not_tried_in_time_is_not_proved(monkeypatch):
     assert found.book.stored.sum() == 10 and len(found.impossible) == 1 and not found.proved
     assert not found.book.about["proved"] and found.seconds == found.book.about["seconds"] == 50.0
     assert found.conflict is None  # the one that is impossible has a simple reason
+
+
+@pytest.fixture
+def allowed(monkeypatch):
+    """No time passes. The seconds that each part of the work may take, by its name."""
+    monkeypatch.setattr(deadline, "time", SimpleNamespace(perf_counter=lambda: 0.0))
+    seconds = {}
+
+    def listen(module, name, seconds_of):
+        call = getattr(module, name)
+
+        def noted(*given, **named):
+            seconds.setdefault(name, []).append(seconds_of(given, named))
+            return call(*given, **named)
+
+        monkeypatch.setattr(module, name, noted)
+
+    listen(searching, "decide", lambda given, named: named["seconds"])
+    listen(searching.lbfgs_numpy, "store", lambda given, named: given[2].seconds)
+    listen(storing, "obstructions", lambda given, named: given[2] if given[1:] else None)
+    listen(storing, "conflict_in", lambda given, named: named["seconds"])
+    return seconds
+
+
+def test_a_verdict_may_take_what_is_left_and_reasons_and_a_conflict_their_shares(allowed):
+    found = store(gather(*made(15, 4)), seconds=40)
+    assert found.conflict and {*allowed["decide"]} == {40.0}
+    assert allowed["obstructions"] == [None, 4.0] and allowed["conflict_in"] == [10.0]
+
+
+@pytest.mark.parametrize("rivals_seconds, for_most", [(10.0, 20.0), (20.0, 14.0), (40.0, 0.001)])
+def test_of_many_facts_each_search_has_its_share_of_the_time(
+    rivals_seconds, for_most, allowed, any_number_is_large, monkeypatch
+):
+    """Of 40 seconds 16 for a search that stores all, then 20 for as many as possible, less if rivals take long."""
+    monkeypatch.setattr(searching, "seconds_a_pass", lambda problem: 0.5)
+    monkeypatch.setattr(searching, "seconds_of_rivals", lambda weights, gathered: rivals_seconds)
+    most = []
+    monkeypatch.setattr(searching, "store_most", lambda problem, memory, seconds, *more: most.append(seconds) or memory)
+    store(gather(*made(15, 4)), seconds=40)
+    assert allowed["store"][0] == 16.0 and most == [pytest.approx(for_most)]
+    assert all(seconds <= 40 for seconds in allowed["store"])

@@ -121,6 +121,8 @@ sample | No instance is given
 sample --d 4 | {NO_SIZE}
 sample --instance x.npz --d 4 | The instance is given twice
 sample --instance nowhere.npz | nowhere.npz is not a file
+sample --instance nowhere.npz --chains 1 | chains is 1, but must be a whole number of at least 2 and at most 4096.
+sample --instance nowhere.npz --steps 1 | steps is 1, but must be a whole number of at least 2 and at most 1000000000.
 sample --d 4 --p 4 --method gibbs | method is 'gibbs', but must be one of reflections, slices
 sample --d 4 --p 4 --family psd | family is 'psd', but must be linear
 sample --d 4 --p 4 --problem new | problem is 'new', but must be one of original, decoupled

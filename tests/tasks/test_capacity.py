@@ -132,7 +132,8 @@ def test_the_old_name_takes_what_it_took_and_says_where_it_went():
     stream, options = Stream(3, 5), {"answers": 4, "frequencies": "balanced"}
     new = exact_capacity(Instance(stream, 5, kind="decoupled", **options), family="symmetric")
     assert old("decoupled", stream, family="symmetric", **options).verdicts == new.verdicts
-    assert old("original", stream, around=9).verdicts[0][0] == 9
+    assert old("original", stream, around=9).verdicts[0][0] == old("original", stream, 9).verdicts[0][0] == 9
+    assert old("original", stream, 9, ProofLimits(steps=1), None, 4, "balanced", "symmetric").verdicts[0][0] == 9
     with pytest.raises(ValueError, match="around is 0, but must be a whole number of at least 1"):
         old("original", stream, around=0)
 

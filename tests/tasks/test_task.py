@@ -1,10 +1,13 @@
 """Every task: asked for in a grid, it leaves a record with the fields that it states."""
 
+import itertools
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
+from loadstone import deadline
 from loadstone.runs.grid import read_grid
 from loadstone.runs.record import from_bytes, to_bytes
 from loadstone.runs.result import perform
@@ -12,7 +15,7 @@ from loadstone.runs.spec import Spec
 from loadstone.runs.validity import check_values
 from loadstone.tasks import TASKS, task_of
 from loadstone.tasks.fields import FIELDS, RESULT
-from loadstone.tasks.task import Task
+from loadstone.tasks.task import OneAtATime, Task
 from loadstone.tasks.train import TRAIN
 
 #: A small run of each task with parameters of its own, as a grid writes it; and one word of what it must leave.
@@ -46,6 +49,23 @@ def test_every_task_states_its_fields():
     assert all(isinstance(task_of(name), Task) and task_of(name).fields is FIELDS[name] for name in TASKS)
     assert task_of("lbfgs") is task_of("paper") is TRAIN and TRAIN.fields is FIELDS["train"]
     assert RESULT.keys() == {name for fields in FIELDS.values() for name in fields}
+
+
+class Nothing(OneAtATime):
+    def cost(self, asked, platform):
+        return 1.0
+
+    def result(self, asked, budget):
+        return {"status": asked}
+
+
+def test_each_run_has_its_own_time(monkeypatch):
+    """A clock that goes on by a second whenever it is looked at."""
+    ticks = itertools.count()
+    monkeypatch.setattr(deadline, "time", SimpleNamespace(perf_counter=lambda: float(next(ticks))))
+    finished = [finish() for finish in Nothing().run(["one", "two", "three"])]
+    assert [one.fields["status"] for one in finished] == ["one", "two", "three"]
+    assert [one.seconds for one in finished] == [1.0, 1.0, 1.0]
 
 
 def test_a_record_is_checked_without_jax():

@@ -75,7 +75,8 @@ def fit_further(book: Book, more: Gathered, guess: float, deadline: Deadline, fa
             in_conflict = obstructed
         elif conflict := conflict_in(first(fitting.fits + 1), seconds=seconds, family=family):
             in_conflict, minimal = conflict.facts, conflict.minimal
-    known = {*facts.names(range(present))} & {*more.names(range(len(more)))}
+    stored = {(facts.subjects[fact], facts.answers[facts.targets[fact]]) for fact in range(present)}
+    known = stored & {(subject, more.answers[target]) for subject, target in zip(more.subjects, more.targets)}
     proved = fitting.fits > 0 or not present
     if not proved:  # then it rests on the book's own W
         proved = Conditioned(first(0), subspace_of(family, len(weights))).witness(weights) is not None

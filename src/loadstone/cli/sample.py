@@ -33,6 +33,9 @@ def sample(
     options.check_given_once(instance, d, p, load, answers)
     problem = check_kind(problem)
     whole("seed", seed, 0, 2**31 - 1)
+    whole("chains", chains, 2, 4096)
+    if steps is not None:
+        whole("steps", steps, 2, 10**9)
     if d is not None:
         p = options.associations_from(p, load, d)
 
