@@ -52,11 +52,11 @@ def test_every_task_states_its_fields():
 
 
 class Nothing(OneAtATime):
-    def cost(self, asked, platform):
+    def cost(self, spec, platform):
         return 1.0
 
-    def result(self, asked, budget):
-        return {"status": asked}
+    def result(self, spec, budget):
+        return {"status": spec}
 
 
 def test_each_run_has_its_own_time(monkeypatch):

@@ -102,7 +102,7 @@ def train(
     if not is_first():  # of several processes the first one writes for all
         return
     for file, run in zip(files, runs):
-        save_memory(file, run.solution.memory, about=about(run.asked))
+        save_memory(file, run.solution.memory, about=about(run.spec))
     if json:
         print_json(summary(runs))
     else:

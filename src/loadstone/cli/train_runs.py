@@ -16,7 +16,7 @@ from loadstone.progress import Progress, silent
 from loadstone.runs.plan import batch_size
 from loadstone.runs.spec import Spec
 from loadstone.solvers.stop import NO_LIMITS, Limits
-from loadstone.tasks.asked import Asked
+from loadstone.tasks.checked_spec import CheckedSpec
 from loadstone.tasks.train import Run, run_batch
 from loadstone.theory.load import load
 
@@ -56,25 +56,25 @@ def _batches(specs: Sequence[Spec]) -> Iterator[list[Spec]]:
 def summary(runs: list[Run]) -> dict[str, object]:
     """One object for all seeds: means, smallest margin, the status if it is the same for all; each run in `runs`."""
     outcomes: list[dict[str, Any]] = [run.outcome() for run in runs]
-    asked = runs[0].asked
+    spec = runs[0].spec
     of_all: dict[str, Callable[[list[float]], float]]
     of_all = dict.fromkeys(("accuracy", "violations", "loss", "margin", "steps", "passes"), fmean)
     of_all |= {"margin": min, "seconds": sum}
     statuses = {outcome["status"] for outcome in outcomes}
     combined: dict[str, object] = {name: of([outcome[name] for outcome in outcomes]) for name, of in of_all.items()}
     combined["status"] = statuses.pop() if len(statuses) == 1 else "mixed"
-    shared = {"load": load(asked.p, asked.d), "seeds": len(runs), "description": runs[0].description}
-    return about(asked) | shared | (outcomes[0] if len(runs) == 1 else combined) | {"runs": outcomes}
+    shared = {"load": load(spec.p, spec.d), "seeds": len(runs), "description": runs[0].description}
+    return about(spec) | shared | (outcomes[0] if len(runs) == 1 else combined) | {"runs": outcomes}
 
 
-def about(asked: Asked) -> dict[str, object]:
+def about(spec: CheckedSpec) -> dict[str, object]:
     """The words and numbers that identify a run."""
     run: dict[str, object] = {
-        "problem": asked.problem, "p": asked.p, "d": asked.d, "kappa": asked.kappa,
-        "rank": rank_of(asked.kappa, asked.d),
-        "law": asked.law, "family": asked.family, "seed": asked.seed, "solver": asked.solver,
-        "stop": asked.stop if asked.is_iterative else "none",
+        "problem": spec.problem, "p": spec.p, "d": spec.d, "kappa": spec.kappa,
+        "rank": rank_of(spec.kappa, spec.d),
+        "law": spec.law, "family": spec.family, "seed": spec.seed, "solver": spec.solver,
+        "stop": spec.stop if spec.is_iterative else "none",
     }  # fmt: skip
-    if asked.answers is None:
+    if spec.answers is None:
         return run
-    return run | {"answers": asked.answers, "frequencies": asked.instance.frequencies}
+    return run | {"answers": spec.answers, "frequencies": spec.instance.frequencies}

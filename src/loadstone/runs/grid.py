@@ -29,7 +29,7 @@ from loadstone.loads import nearest_associations
 from loadstone.runs.spec import Spec
 from loadstone.solvers.registry import parameter_names
 from loadstone.tasks import TASKS, task_of
-from loadstone.tasks.asked import MOST_DIMENSION
+from loadstone.tasks.checked_spec import MOST_DIMENSION
 
 #: To find p from a load takes a search, and all seeds of a grid need the same p.
 _associations = cache(nearest_associations)

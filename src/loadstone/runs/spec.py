@@ -8,7 +8,7 @@ from functools import cached_property
 
 from loadstone.memories.families import family_in_records
 from loadstone.runs.record import key_of
-from loadstone.tasks.asked import Asked
+from loadstone.tasks.checked_spec import CheckedSpec
 from loadstone.tasks.fields import PROTOCOL
 
 #: Increased when the same spec comes to mean other numbers (instances, training), so that old records are not reused.
@@ -20,7 +20,7 @@ _UNSAID = {"stop": "paper", "precision": "auto"}
 
 
 @dataclass(frozen=True)
-class Spec(Asked):
+class Spec(CheckedSpec):
     """The description of a run (tasks/asked.py), with its name in a store. The same spec gives the same memory
     anywhere, to rounding."""
 

@@ -24,8 +24,8 @@ from loadstone.solvers.registry import solver_of
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
-from loadstone.tasks.asked import Asked
 from loadstone.tasks.capacity import CAPACITY, exact_capacity
+from loadstone.tasks.checked_spec import CheckedSpec
 from loadstone.tasks.fields import FIELDS
 from loadstone.tasks.reach import Attempt, SameShape
 from loadstone.tasks.task import OneAtATime, require_full
@@ -119,20 +119,20 @@ class Approach(OneAtATime):
     settings = PassesNearCapacity
     fields = FIELDS["approach"]
 
-    def check(self, asked: Asked) -> None:
-        require_full(asked, "an approach to the capacity")
-        if asked.answers is not None:
-            raise refuse("answers", asked.answers, "None for an approach to the capacity, where each fact has its own")
+    def check(self, spec: CheckedSpec) -> None:
+        require_full(spec, "an approach to the capacity")
+        if spec.answers is not None:
+            raise refuse("answers", spec.answers, "None for an approach to the capacity, where each fact has its own")
 
-    def words(self, asked: Asked) -> str:
-        return f"{asked.solver} of {asked.settings.optimiser}"
+    def words(self, spec: CheckedSpec) -> str:
+        return f"{spec.solver} of {spec.settings.optimiser}"
 
-    def cost(self, asked: Asked, platform: str) -> float:
-        return CAPACITY.cost(asked, platform) + asked.settings.passes * search_seconds(asked, 2, platform)
+    def cost(self, spec: CheckedSpec, platform: str) -> float:
+        return CAPACITY.cost(spec, platform) + spec.settings.passes * search_seconds(spec, 2, platform)
 
-    def result(self, asked: Asked, budget: Budget | None) -> dict[str, object]:
-        tried: PassesNearCapacity = asked.settings
-        p_c, attempts = approach(asked.instance, tried, budget)
+    def result(self, spec: CheckedSpec, budget: Budget | None) -> dict[str, object]:
+        tried: PassesNearCapacity = spec.settings
+        p_c, attempts = approach(spec.instance, tried, budget)
         return {
             "status": "undecided" if p_c is None else "proved",
             "p_c": p_c,

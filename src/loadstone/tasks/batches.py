@@ -8,7 +8,7 @@ gives the same last digits whatever else is run.
 from __future__ import annotations
 
 from loadstone.problems.kinds import is_grouped
-from loadstone.tasks.asked import Asked
+from loadstone.tasks.checked_spec import CheckedSpec
 
 #: Above this d a run takes long compared with its compilation.
 _PADDED = 512
@@ -56,18 +56,18 @@ def batch_size(problem: str, p: int, d: int, hold: str, platform: str) -> int:
     return next((size for size in _BATCHES if size * rows**2 * d <= most), 1)
 
 
-def rows_of(asked: Asked, platform: str) -> int | None:
+def rows_of(spec: CheckedSpec, platform: str) -> int | None:
     """To how many rows the arrays of a search are padded; None: not at all. Padding needs as many outputs as inputs."""
-    if asked.answers is not None or is_grouped(asked.problem):
+    if spec.answers is not None or is_grouped(spec.problem):
         return None
-    rows = padded_rows(asked.problem, asked.p, asked.d, platform)
-    if rows is None and asked.solver == "lbfgs":
-        return padded_rows_of_few_passes(asked.problem, asked.p)
+    rows = padded_rows(spec.problem, spec.p, spec.d, platform)
+    if rows is None and spec.solver == "lbfgs":
+        return padded_rows_of_few_passes(spec.problem, spec.p)
     return rows
 
 
-def searches_together(asked: Asked, platform: str) -> int:
+def searches_together(spec: CheckedSpec, platform: str) -> int:
     """How many searches with this program (seeds and loads) are trained together, if this is the largest of them."""
-    if not asked.is_iterative or asked.answers is not None or is_grouped(asked.problem):
+    if not spec.is_iterative or spec.answers is not None or is_grouped(spec.problem):
         return 1
-    return batch_size(asked.problem, asked.p, asked.d, asked.hold, platform)
+    return batch_size(spec.problem, spec.p, spec.d, spec.hold, platform)

@@ -21,7 +21,7 @@ from loadstone.problems.instance import Instance
 from loadstone.solvers.margin import NoMarginError, maximum_margin
 from loadstone.space.sample import sample
 from loadstone.space.starts import NotStorableError
-from loadstone.tasks.asked import Asked
+from loadstone.tasks.checked_spec import CheckedSpec
 from loadstone.tasks.fields import FIELDS
 from loadstone.tasks.margin import margins
 from loadstone.tasks.task import OneAtATime, require_full
@@ -79,15 +79,15 @@ class Rounding(OneAtATime):
     settings = Bits
     fields = FIELDS["bits"]
 
-    def check(self, asked: Asked) -> None:
-        require_full(asked, "rounding")
+    def check(self, spec: CheckedSpec) -> None:
+        require_full(spec, "rounding")
 
-    def cost(self, asked: Asked, platform: str) -> float:
-        seconds = 25.0 if asked.settings.way == "centre" else 0.25
-        return seconds * (1 + (asked.d / 12) ** 3)
+    def cost(self, spec: CheckedSpec, platform: str) -> float:
+        seconds = 25.0 if spec.settings.way == "centre" else 0.25
+        return seconds * (1 + (spec.d / 12) ** 3)
 
-    def result(self, asked: Asked, budget: Budget | None) -> dict[str, object]:
-        stored = largest_rounded(asked.instance, asked.settings)
+    def result(self, spec: CheckedSpec, budget: Budget | None) -> dict[str, object]:
+        stored = largest_rounded(spec.instance, spec.settings)
         return {"status": "bracketed", "stored": stored, "not_stored": stored + 1}
 
 

@@ -21,7 +21,7 @@ from loadstone.problems.instance import Instance
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.readable import readable
 from loadstone.solvers.decide import DEFAULT_LIMITS, ProofLimits, decide
-from loadstone.tasks.asked import Asked
+from loadstone.tasks.checked_spec import CheckedSpec
 from loadstone.tasks.fields import FIELDS
 from loadstone.tasks.task import OneAtATime, numbers, require_linear
 
@@ -103,15 +103,15 @@ class Proved(OneAtATime):
 
     fields = FIELDS["capacity"]
 
-    def check(self, asked: Asked) -> None:
-        require_linear(asked, "an exact capacity, which is proved for linear families")
+    def check(self, spec: CheckedSpec) -> None:
+        require_linear(spec, "an exact capacity, which is proved for linear families")
 
-    def cost(self, asked: Asked, platform: str) -> float:
-        return 0.05 + 0.3 * (asked.d / 20) ** 5
+    def cost(self, spec: CheckedSpec, platform: str) -> float:
+        return 0.05 + 0.3 * (spec.d / 20) ** 5
 
-    def result(self, asked: Asked, budget: Budget | None) -> dict[str, object]:
-        instance = asked.instance
-        proved = exact_capacity(instance, family=asked.family)
+    def result(self, spec: CheckedSpec, budget: Budget | None) -> dict[str, object]:
+        instance = spec.instance
+        proved = exact_capacity(instance, family=spec.family)
         fields: dict[str, object] = {
             "status": "undecided" if proved.p_c is None else "proved",
             "p_c": proved.p_c,
@@ -121,7 +121,7 @@ class Proved(OneAtATime):
         }
         if proved.p_c is not None and proved.witness is not None:
             by_length = targets_by_length(instance.first(proved.p_c).arrays(), proved.witness)
-            values = matrix_singular_values(proved.witness, asked.d)
+            values = matrix_singular_values(proved.witness, spec.d)
             fields |= {"singular_values": numbers(values), "own_target": moments(by_length)}
         return fields
 

@@ -20,7 +20,7 @@ from loadstone.problems.kinds import ORIGINAL
 from loadstone.solvers.margin import NoMarginError, maximum_margin
 from loadstone.solvers.refitting import refit
 from loadstone.solvers.updates import all_at_once, one_at_a_time
-from loadstone.tasks.asked import Asked
+from loadstone.tasks.checked_spec import CheckedSpec
 from loadstone.tasks.fields import FIELDS
 from loadstone.tasks.margin import MARGIN, margins
 from loadstone.tasks.task import OneAtATime, require_full
@@ -159,23 +159,23 @@ class Edited(OneAtATime):
     settings = Edits
     fields = FIELDS["edits"]
 
-    def check(self, asked: Asked) -> None:
-        require_full(asked, "edits")
-        if asked.problem != ORIGINAL:
-            raise refuse("problem", asked.problem, "original for edits, which change what all facts share")
+    def check(self, spec: CheckedSpec) -> None:
+        require_full(spec, "edits")
+        if spec.problem != ORIGINAL:
+            raise refuse("problem", spec.problem, "original for edits, which change what all facts share")
 
-    def words(self, asked: Asked) -> str:
-        done: Edits = asked.settings
+    def words(self, spec: CheckedSpec) -> str:
+        done: Edits = spec.settings
         return f"{done.edits} edits ({done.action}) by {done.method}"
 
-    def cost(self, asked: Asked, platform: str) -> float:
+    def cost(self, spec: CheckedSpec, platform: str) -> float:
         # The first memory has the largest margin; near the capacity a refit takes a proof for each fact.
-        done: Edits = asked.settings
-        proofs = 0.01 * done.edits * (asked.d / 20) ** 4 if done.method == "refit" else 0.0
-        return MARGIN.cost(asked, platform) + 0.004 * done.edits + proofs
+        done: Edits = spec.settings
+        proofs = 0.01 * done.edits * (spec.d / 20) ** 4 if done.method == "refit" else 0.0
+        return MARGIN.cost(spec, platform) + 0.004 * done.edits + proofs
 
-    def result(self, asked: Asked, budget: Budget | None) -> dict[str, object]:
-        status, counts = edited(asked.instance, asked.settings)
+    def result(self, spec: CheckedSpec, budget: Budget | None) -> dict[str, object]:
+        status, counts = edited(spec.instance, spec.settings)
         return {"status": status} | dict(zip(Counted._fields, map(list, zip(*counts))))
 
 

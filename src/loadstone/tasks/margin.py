@@ -11,7 +11,7 @@ from loadstone.problems.arrays import Arrays, HasArrays
 from loadstone.problems.budget import Budget
 from loadstone.problems.numpy_pass import ExactPass
 from loadstone.solvers.margin import NoMarginError, maximum_margin
-from loadstone.tasks.asked import Asked
+from loadstone.tasks.checked_spec import CheckedSpec
 from loadstone.tasks.fields import FIELDS
 from loadstone.tasks.task import OneAtATime, require_full
 
@@ -61,15 +61,15 @@ class Margin(OneAtATime):
 
     fields = FIELDS["margin"]
 
-    def check(self, asked: Asked) -> None:
-        require_full(asked, "a largest margin")
+    def check(self, spec: CheckedSpec) -> None:
+        require_full(spec, "a largest margin")
 
-    def cost(self, asked: Asked, platform: str) -> float:
-        return 0.2 + 1.5 * (asked.d / 30) ** 3
+    def cost(self, spec: CheckedSpec, platform: str) -> float:
+        return 0.2 + 1.5 * (spec.d / 30) ** 3
 
-    def result(self, asked: Asked, budget: Budget | None) -> dict[str, object]:
+    def result(self, spec: CheckedSpec, budget: Budget | None) -> dict[str, object]:
         # The noise has the seed of the stream, so that the record can be made again.
-        return robustness(asked.instance.arrays(), asked.seed)
+        return robustness(spec.instance.arrays(), spec.seed)
 
 
 MARGIN = Margin()

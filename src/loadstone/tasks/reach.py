@@ -28,7 +28,7 @@ from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.solver import Iterative
 from loadstone.solvers.stop import Limits, met
-from loadstone.tasks.asked import Asked
+from loadstone.tasks.checked_spec import CheckedSpec
 from loadstone.tasks.fields import FIELDS
 from loadstone.tasks.multi_start import MultiStart
 from loadstone.tasks.short_lists import recalled_in_list
@@ -191,19 +191,19 @@ class Reached(OneAtATime):
     fields = FIELDS["reach"]
     runs_alone = False
 
-    def cost(self, asked: Asked, platform: str) -> float:
+    def cost(self, spec: CheckedSpec, platform: str) -> float:
         # A whole bisection takes about as many passes as its longest search may.
-        return asked.settings.passes * asked.settings.searches * search_seconds(asked, 2, platform)
+        return spec.settings.passes * spec.settings.searches * search_seconds(spec, 2, platform)
 
-    def programs(self, asked: Asked, count: int, budget: Budget | None) -> Iterator[Call]:
+    def programs(self, spec: CheckedSpec, count: int, budget: Budget | None) -> Iterator[Call]:
         """The calls for every p near the first, whose problems have one shape."""
-        searches: MultiStart = asked.settings
-        if is_grouped(asked.problem) or searches.rivals > 1 or not isinstance(searches.solver, Iterative):
+        searches: MultiStart = spec.settings
+        if is_grouped(spec.problem) or searches.rivals > 1 or not isinstance(searches.solver, Iterative):
             return
-        memory = jax.eval_shape(lambda: initial_memory(asked.d, asked.kappa, seed=asked.seed, family=asked.family))
-        problem = jax.eval_shape(lambda: SameShape(asked.instance, budget).first(asked.p))
-        yield from normal.programs(asked.d, memory.rank)
-        yield from asked.instance.programs(problem)
+        memory = jax.eval_shape(lambda: initial_memory(spec.d, spec.kappa, seed=spec.seed, family=spec.family))
+        problem = jax.eval_shape(lambda: SameShape(spec.instance, budget).first(spec.p))
+        yield from normal.programs(spec.d, memory.rank)
+        yield from spec.instance.programs(problem)
         options, auto = SearchOptions(searches.enough, Limits(searches.passes)), searches.digits == "auto"
         precisions = drop_slower(searches.solver.precisions(), problem) if auto else (searches.digits,)
         # One start is tried for every p. If there are more, all are tried in the end, and are not given up as early.
@@ -213,12 +213,12 @@ class Reached(OneAtATime):
                 yield from loop.programs(problem, memory, loop.program_of(solver, options, precision), 1)
         yield from accuracy.programs(problem, memory)
 
-    def result(self, asked: Asked, budget: Budget | None) -> dict[str, object]:
-        instance, searches = asked.instance, asked.settings
-        reached = largest_stored(instance, asked.kappa, asked.family, searches, budget)
+    def result(self, spec: CheckedSpec, budget: Budget | None) -> dict[str, object]:
+        instance, searches = spec.instance, spec.settings
+        reached = largest_stored(instance, spec.kappa, spec.family, searches, budget)
         fields: dict[str, object] = {
             "status": "bracketed",
-            "rank": rank_of(asked.kappa, asked.d),
+            "rank": rank_of(spec.kappa, spec.d),
             "attempts": [attempt.row() for attempt in reached.attempts],
             "ways": [attempt.start for attempt in reached.attempts],
             "stored": reached.stored,

@@ -27,7 +27,7 @@ from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.margin import NoMarginError, maximum_margin
 from loadstone.space.sample import STEPS, sample
 from loadstone.space.starts import NotStorableError
-from loadstone.tasks.asked import Asked
+from loadstone.tasks.checked_spec import CheckedSpec
 from loadstone.tasks.fields import FIELDS
 from loadstone.tasks.margin import DRAWS, NOISES, margins
 from loadstone.tasks.task import OneAtATime, numbers, require_linear
@@ -143,23 +143,23 @@ class Sampling(OneAtATime):
     settings = Space
     fields = FIELDS["space"]
 
-    def check(self, asked: Asked) -> None:
-        require_linear(asked, "sampling, which needs a linear family")
+    def check(self, spec: CheckedSpec) -> None:
+        require_linear(spec, "sampling, which needs a linear family")
 
-    def cost(self, asked: Asked, platform: str) -> float:
+    def cost(self, spec: CheckedSpec, platform: str) -> float:
         """The number of paths, times the reflections of each, times the seconds of a reflection for all chains."""
-        p, how = asked.p, asked.settings
-        filled = min(1.0, p / (0.88 * asked.d**1.55))  # roughly, as a share of what fits
+        p, how = spec.p, spec.settings
+        filled = min(1.0, p / (0.88 * spec.d**1.55))  # roughly, as a share of what fits
         reflections = p * 2 ** (4 * filled)
         pairs = how.chains * p * p
-        reflection = 1e-5 + 1.5e-9 * pairs if asked.problem == ORIGINAL else 4.5e-5 + 9e-11 * pairs * asked.d
+        reflection = 1e-5 + 1.5e-9 * pairs if spec.problem == ORIGINAL else 4.5e-5 + 9e-11 * pairs * spec.d
         # The volume takes about twenty paths for each halving, and fewer reflections as associations are taken away.
         paths = how.steps + (0.35 * 20 * p * math.log2(2 * p) if how.volume else 0)
         return 0.5 + paths * reflections * reflection
 
-    def result(self, asked: Asked, budget: Budget | None) -> dict[str, object]:
+    def result(self, spec: CheckedSpec, budget: Budget | None) -> dict[str, object]:
         # The seed of the chains is that of the stream, cut to 31 bits.
-        return space_of(asked.instance.arrays(), asked.settings, asked.seed % 2**31, asked.family)
+        return space_of(spec.instance.arrays(), spec.settings, spec.seed % 2**31, spec.family)
 
 
 SPACE = Sampling()

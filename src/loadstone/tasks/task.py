@@ -21,7 +21,7 @@ from loadstone.problems.budget import Budget
 from loadstone.tasks.values import Field
 
 if TYPE_CHECKING:
-    from loadstone.tasks.asked import Asked
+    from loadstone.tasks.checked_spec import CheckedSpec
 
 
 class Result(NamedTuple):
@@ -49,37 +49,37 @@ class Task(ABC):
         """The settings with these parameters; None if the task has none."""
         return None if self.settings is None else made("solver", solver, self.settings, parameters)
 
-    def check(self, asked: Asked) -> None:  # noqa: B027 (most tasks can do everything)
+    def check(self, spec: CheckedSpec) -> None:  # noqa: B027 (most tasks can do everything)
         """Refuse what this task cannot do."""
 
-    def words(self, asked: Asked) -> str:
+    def words(self, spec: CheckedSpec) -> str:
         """What is done, in words for the user."""
-        return asked.solver
+        return spec.solver
 
     @abstractmethod
-    def cost(self, asked: Asked, platform: str) -> float:
+    def cost(self, spec: CheckedSpec, platform: str) -> float:
         """Rough seconds of a run on a 'cpu' or on an accelerator."""
 
-    def rows(self, asked: Asked, platform: str) -> int | None:
+    def rows(self, spec: CheckedSpec, platform: str) -> int | None:
         """To how many rows its arrays are padded; None: they are not, or by rules of the task, as in a bisection."""
         return None
 
-    def batch_size(self, asked: Asked, platform: str) -> int:
+    def batch_size(self, spec: CheckedSpec, platform: str) -> int:
         """How many runs of one program are done together, if this one is the largest of them."""
         return 1
 
-    def programs(self, asked: Asked, count: int, budget: Budget | None) -> Iterable[Call]:
+    def programs(self, spec: CheckedSpec, count: int, budget: Budget | None) -> Iterable[Call]:
         """The compiled functions that `count` such runs together call, in order, so that they can be compiled ahead."""
         return ()
 
     @abstractmethod
     def run(
-        self, asked: Sequence[Asked], budget: Budget | None = None, together: int = 1
+        self, specs: Sequence[CheckedSpec], budget: Budget | None = None, together: int = 1
     ) -> list[Callable[[], Result]]:
         """Do the part of these runs that needs the accelerator. Returns a function for each that finishes it on the
         CPU, which may be called while the next ones run.
 
-        asked: runs of one program.
+        specs: those of runs that share one program.
         together: a smaller batch is filled up to this size.
         """
 
@@ -88,29 +88,29 @@ class OneAtATime(Task):
     """A task whose runs are done one after the other, each from beginning to end."""
 
     @abstractmethod
-    def result(self, asked: Asked, budget: Budget | None) -> dict[str, object]:
+    def result(self, spec: CheckedSpec, budget: Budget | None) -> dict[str, object]:
         """Do a run, and return the fields of its record."""
 
     def run(
-        self, asked: Sequence[Asked], budget: Budget | None = None, together: int = 1
+        self, specs: Sequence[CheckedSpec], budget: Budget | None = None, together: int = 1
     ) -> list[Callable[[], Result]]:
         results: list[Callable[[], Result]] = []
-        for spec in asked:
+        for spec in specs:
             clock = Deadline()
             results.append(partial(Result, self.result(spec, budget), clock.taken))
         return results
 
 
-def require_full(asked: Asked, what: str) -> None:
+def require_full(spec: CheckedSpec, what: str) -> None:
     """Refuse every memory but a full W."""
-    if asked.kappa != 1 or asked.family != "full":
-        raise ValueError(f"kappa is {asked.kappa} and family {asked.family!r}, but must be 1 and full for {what}.")
+    if spec.kappa != 1 or spec.family != "full":
+        raise ValueError(f"kappa is {spec.kappa} and family {spec.family!r}, but must be 1 and full for {what}.")
 
 
-def require_linear(asked: Asked, what: str) -> None:
+def require_linear(spec: CheckedSpec, what: str) -> None:
     """Refuse every memory but those of a linear family."""
-    if asked.kappa != 1 or not is_linear(asked.family):
-        refused = f"kappa is {asked.kappa} and family {asked.family!r}"
+    if spec.kappa != 1 or not is_linear(spec.family):
+        refused = f"kappa is {spec.kappa} and family {spec.family!r}"
         raise ValueError(f"{refused}, but must be 1 and full or linear for {what}.")
 
 

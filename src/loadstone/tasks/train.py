@@ -31,8 +31,8 @@ from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.solve import solve_batch
 from loadstone.solvers.solver import Iterative, Solver
 from loadstone.solvers.stop import NO_LIMITS, Limits
-from loadstone.tasks.asked import Asked
 from loadstone.tasks.batches import rows_of, searches_together
+from loadstone.tasks.checked_spec import CheckedSpec
 from loadstone.tasks.fields import FIELDS
 from loadstone.tasks.task import Result, Task, numbers, require_full
 
@@ -52,11 +52,11 @@ _FULL_ONLY = {
 }
 
 
-def search_seconds(asked: Asked, passes: int, platform: str) -> float:
+def search_seconds(spec: CheckedSpec, passes: int, platform: str) -> float:
     """Rough seconds of a search of this many passes, on a 'cpu' or on an accelerator."""
     where = "cpu" if platform == "cpu" else "gpu"
-    kind = DECOUPLED if is_grouped(asked.problem) else asked.problem
-    return _RUN + passes * (_STEP[where] + _NUMBER[where, kind] * asked.p * (asked.answers or asked.p) * asked.d)
+    kind = DECOUPLED if is_grouped(spec.problem) else spec.problem
+    return _RUN + passes * (_STEP[where] + _NUMBER[where, kind] * spec.p * (spec.answers or spec.p) * spec.d)
 
 
 class Train(Task):
@@ -68,43 +68,43 @@ class Train(Task):
     def made(self, solver: str, parameters: Mapping[str, object]) -> Solver:
         return solver_of(solver, parameters)
 
-    def check(self, asked: Asked) -> None:
-        if asked.solver in _FULL_ONLY:
-            require_full(asked, _FULL_ONLY[asked.solver])
+    def check(self, spec: CheckedSpec) -> None:
+        if spec.solver in _FULL_ONLY:
+            require_full(spec, _FULL_ONLY[spec.solver])
 
-    def cost(self, asked: Asked, platform: str) -> float:
-        return search_seconds(asked, asked.passes + (0 if asked.is_iterative else 1), platform)
+    def cost(self, spec: CheckedSpec, platform: str) -> float:
+        return search_seconds(spec, spec.passes + (0 if spec.is_iterative else 1), platform)
 
-    def rows(self, asked: Asked, platform: str) -> int | None:
-        return rows_of(asked, platform)
+    def rows(self, spec: CheckedSpec, platform: str) -> int | None:
+        return rows_of(spec, platform)
 
-    def batch_size(self, asked: Asked, platform: str) -> int:
-        return searches_together(asked, platform)
+    def batch_size(self, spec: CheckedSpec, platform: str) -> int:
+        return searches_together(spec, platform)
 
-    def programs(self, asked: Asked, count: int, budget: Budget | None) -> Iterator[Call]:
-        solver = asked.settings
+    def programs(self, spec: CheckedSpec, count: int, budget: Budget | None) -> Iterator[Call]:
+        solver = spec.settings
         if not (isinstance(solver, Iterative) or solver.closed_form):
             return
-        problem = jax.eval_shape(lambda: problem_of(asked, budget))
-        memory = jax.eval_shape(lambda: initial_memory(asked.d, asked.kappa, seed=asked.seed, family=asked.family))
-        yield from normal.programs(asked.d, memory.rank)
-        yield from asked.instance.programs(problem)
+        problem = jax.eval_shape(lambda: problem_of(spec, budget))
+        memory = jax.eval_shape(lambda: initial_memory(spec.d, spec.kappa, seed=spec.seed, family=spec.family))
+        yield from normal.programs(spec.d, memory.rank)
+        yield from spec.instance.programs(problem)
         if isinstance(solver, Iterative):
-            precision = solver.precisions()[0] if asked.precision == "auto" else asked.precision
-            program = loop.program_of(solver, SearchOptions(asked.stop), precision)
+            precision = solver.precisions()[0] if spec.precision == "auto" else spec.precision
+            program = loop.program_of(solver, SearchOptions(spec.stop), precision)
             yield from loop.programs(problem, memory, program, count)
-        elif asked.solver == "hebbian":
+        elif spec.solver == "hebbian":
             yield from hebbian.programs(problem)
         yield from accuracy.programs(problem, memory)
         yield from scores.programs(problem, memory, _HISTOGRAM_SCORES)
         yield from spectrum.programs(memory)
 
     def run(
-        self, asked: Sequence[Asked], budget: Budget | None = None, together: int = 1
+        self, specs: Sequence[CheckedSpec], budget: Budget | None = None, together: int = 1
     ) -> list[Callable[[], Result]]:
         return [
             partial(_finished, run, _raw(problem, run), memory_matrix(run.solution.memory))
-            for problem, run in run_batch(asked, budget, together=together)
+            for problem, run in run_batch(specs, budget, together=together)
         ]
 
 
@@ -115,13 +115,13 @@ TRAIN = Train()
 class Run:
     """A finished run of a solver.
 
-    asked: its spec.
+    spec: what was to be done.
     description: how the outputs were held, in words.
     solution: the memory that the run ended with, and how it was found.
     seconds: time taken, with that to make the problem and to measure the memory; for a batch, divided by its size.
     """
 
-    asked: Asked
+    spec: CheckedSpec
     description: str
     solution: Solution
     seconds: float
@@ -130,7 +130,7 @@ class Run:
         """The summary for the user: how much is stored, after how many passes, and in which time."""
         measured, solution = self.solution.measured, self.solution
         return {
-            "seed": self.asked.seed,
+            "seed": self.spec.seed,
             "accuracy": measured.accuracy,
             "violations": measured.violations,
             "loss": measured.loss,
@@ -142,16 +142,16 @@ class Run:
         }
 
 
-def problem_of(asked: Asked, budget: Budget | None = None, devices: int | None = None) -> Problem:
+def problem_of(spec: CheckedSpec, budget: Budget | None = None, devices: int | None = None) -> Problem:
     """The problem that a spec describes, padded where problems of several sizes share one program, or spread over this
     many devices."""
-    rows = rows_of(asked, jax.default_backend()) if devices is None else None
-    hold, dtype = asked.hold, asked.stored_dtype
-    return asked.instance.problem(hold=hold, stored_dtype=dtype, budget=budget, rows=rows, devices=devices)
+    rows = rows_of(spec, jax.default_backend()) if devices is None else None
+    hold, dtype = spec.hold, spec.stored_dtype
+    return spec.instance.problem(hold=hold, stored_dtype=dtype, budget=budget, rows=rows, devices=devices)
 
 
 def run_batch(
-    specs: Sequence[Asked],
+    specs: Sequence[CheckedSpec],
     budget: Budget | None = None,
     progress: Progress = silent,
     together: int = 1,

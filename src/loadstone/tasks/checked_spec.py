@@ -30,7 +30,7 @@ Parameters = tuple[tuple[str, object], ...]
 
 
 @dataclass(frozen=True)
-class Asked:
+class CheckedSpec:
     """The checked spec of a run. Fields that it does not use have their defaults, so that equal runs have equal specs.
 
     problem: 'original', 'decoupled' or 'groups:8' (problems/kinds.py).
