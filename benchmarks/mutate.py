@@ -40,12 +40,10 @@ HERE = Path(__file__).parent
 NOT_COPIED = shutil.ignore_patterns(".git", ".venv*", "out", "build", "dist", "__pycache__", ".*_cache", ".hypothesis")
 #: Tests that exercise a module, or a folder of modules, without importing it.
 FURTHER_TESTS = {"cli": ["cli"], "files.py": ["runs/test_pack.py"], "compiling.py": ["problems", "solvers"],
-                 
                  "arguments.py": ["theory", "cli"], "problems/numpy_pass.py": ["solvers/test_newton.py"],
                  "cli/status.py": ["runs/test_one_machine.py"],
                  "solvers/segments.py": ["solvers/test_checkpoint.py"],
                  "tasks/train.py": ["cli/test_commands.py"],
-                 "figures": ["studies/test_registry.py", "studies/test_plotted.py"],
                  "studies": ["studies/test_registry.py", "studies/test_plotted.py"],
                  "theory/caveats.py": ["theory/test_alone.py", "theory/test_prediction.py"]}  # fmt: skip
 #: Asks every public function, of whatever module, what it allows.
