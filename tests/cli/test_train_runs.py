@@ -20,7 +20,7 @@ def test_progress_counts_the_passes_of_all_runs():
     specs = [*(Spec("original", 6, 12, seed) for seed in range(3)), Spec("original", 6, 12, solver="hebbian")]
     said = []
     runs = run_all(specs, progress=lambda done, words: said.append((done, words)))
-    assert [run.asked for run in runs] == specs
+    assert [run.spec for run in runs] == specs
     counts = [done for done, _ in said]
     assert counts == sorted(counts) and said[-1] == (3 * specs[0].passes + 1, "")
     assert (3 * specs[0].passes, "") in said and any("loss" in words for _, words in said)
@@ -32,7 +32,7 @@ def outcomes(*statuses):
     ends = [dict.fromkeys(names, 4.0 - 2 * seed) | {"seed": seed, "status": one} for seed, one in enumerate(statuses)]
     specs = [Spec("original", 5, 8, seed) for seed in range(len(statuses))]
     return ends, [
-        SimpleNamespace(asked=spec, description="words", outcome=lambda end=end: end) for spec, end in zip(specs, ends)
+        SimpleNamespace(spec=spec, description="words", outcome=lambda end=end: end) for spec, end in zip(specs, ends)
     ]
 
 
