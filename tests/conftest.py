@@ -53,7 +53,7 @@ for chosen, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHU
 
 
 #: Where one process works or waits for long, so that the others should not have to wait for it at the end.
-LONGEST = ["runs/test_dask.py", "runs/test_one_machine.py", "studies/test_registry.py"]
+LONGEST = ["runs/test_dask.py", "runs/test_one_machine.py", "studies/test_registry.py", "problems/test_spread.py"]
 
 
 def pytest_collection_modifyitems(items):

@@ -166,7 +166,10 @@ REACHED = {
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.soak if name in ("factored", "decoupled") else ()) for name in REACHED],
+    [
+        pytest.param(name, marks=pytest.mark.soak if name in ("factored", "decoupled", "several starts") else ())
+        for name in REACHED
+    ],
 )
 def test_none_of_the_programs_of_a_bisection_is_compiled_again(name, tmp_path, monkeypatch, compilations):
     monkeypatch.setattr(LBFGS, "precisions", lambda self: ("float16", "float32"))  # as on a GPU: one, then more digits

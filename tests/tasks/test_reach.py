@@ -16,7 +16,7 @@ from loadstone.tasks.reach import SameShape, bracket, largest_stored
 
 
 @pytest.mark.parametrize("kind, seed", [
-    ("original", 0), pytest.param("decoupled", 1, marks=pytest.mark.soak), ("groups:3", 0),
+    ("original", 0), *(pytest.param(*other, marks=pytest.mark.soak) for other in (("decoupled", 1), ("groups:3", 0))),
 ])  # fmt: skip
 def test_it_is_the_proved_capacity(kind, seed):
     """L-BFGS gets to the capacity itself at this size; it cannot get beyond, or the proof would be wrong."""

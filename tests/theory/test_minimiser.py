@@ -80,7 +80,7 @@ def test_a_count_is_that_many_rivals():
 
 
 @pytest.mark.parametrize("p, d", [
-    (60, 12), (400, 40), pytest.param(100, 21, marks=pytest.mark.soak), pytest.param(100, 9, marks=pytest.mark.soak),
+    (60, 12), *(pytest.param(p, d, marks=pytest.mark.soak) for p, d in ((400, 40), (100, 21), (100, 9))),
 ])  # fmt: skip
 def test_plain_sampling_satisfies_both_equations(p, d):
     """No strata, no weights, every rival, both forms of the second equation, and accuracy by argmax."""
