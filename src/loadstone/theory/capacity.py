@@ -104,9 +104,9 @@ def bits_per_parameter(
 ) -> np.ndarray | float:
     """Bits of information in p stored associations, per free parameter (d^2 or 2 d m - m^2 of them).
 
-    'pairing' counts log2(p!) bits: which output belongs to which input, every output once. 'choice' counts p log2 p
-    bits: every input could have any of the p outputs. Both tend to alpha / (log 2 (2 kappa - kappa^2)), which is
-    0.72 bits at capacity for kappa = 1.
+    'pairing' counts log2(p!) bits: which output belongs to which input, every output once. 'choice' counts
+    p log2 p bits: every input could have any of the p outputs. Both tend to alpha / (log 2 (2 kappa - kappa^2)), which
+    is 0.72 bits at capacity for kappa = 1.
 
     Example:
         >>> from loadstone.theory.capacity import bits_per_parameter
