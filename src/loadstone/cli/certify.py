@@ -14,8 +14,8 @@ from loadstone.cli.output import UNDECIDED, print_json, progress_of, say
 from loadstone.files import check_writable
 from loadstone.problems.kinds import check_kind
 
-#: The fields of a verdict that --json prints, besides the reason.
-_NUMBERS = "verdict margin bound share passes newton_steps cg_products dense_solves seconds".split()
+#: The fields of a verdict that --json prints.
+_NUMBERS = "verdict reason margin passes newton_steps cg_products dense_solves seconds".split()
 _SENTENCE = (
     "{verdict}: {reason} "
     "({passes} passes of L-BFGS, {newton_steps} Newton steps, {cg_products} products, {dense_solves} dense solves, "
@@ -69,7 +69,7 @@ def certify(
     from loadstone.problems.arrays import HasArrays
     from loadstone.problems.instance_files import read_instance
     from loadstone.proofs.certificate import write_proof
-    from loadstone.proofs.verdict import Outcome, in_words
+    from loadstone.proofs.verdict import Outcome
     from loadstone.solvers.decide import decide
 
     limits = options.proof_limits(steps, budget, seconds)
@@ -98,7 +98,7 @@ def certify(
         with ends_like_an_interrupt():
             write_proof(out, given.arrays(), verdict=verdict, about=about)
         say(f"{out}: proof, to be checked with loadstone check {out}.")
-    record = about | {name: getattr(verdict, name) for name in _NUMBERS} | {"reason": in_words(verdict)}
+    record = about | {name: getattr(verdict, name) for name in _NUMBERS}
     if json:
         print_json(record)
     else:

@@ -144,8 +144,8 @@ class _Decision:
             fields["reason"] = f"{why}."
         else:
             outcome = proof.outcome
-            fields = {"witness": proof.witness, "certificate": proof.certificate, "share": proof.share}
-            fields["margin" if proof.witness is not None else "bound"] = proof.margin
+            fields = {"reason": proof.reason, "witness": proof.witness, "margin": proof.margin}
+            fields["certificate"] = proof.certificate
             fields["memory"] = None if proof.witness is None else self._memory(proof.witness)
         work, seconds, family = self.newton, self.deadline.taken, self.instance.subspace
         return Verdict(outcome, *work, seconds, **fields, last=self.last, passes=self.passes, family=family)
