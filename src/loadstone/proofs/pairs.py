@@ -39,6 +39,11 @@ class Pairs(NamedTuple):
         outputs = self.outputs[mu] if self.decoupled else self.outputs
         return outputs - outputs[self.targets[mu]]
 
+    def weighed(self, mu: int) -> tuple[Float64[np.ndarray, "k b"], Float64[np.ndarray, "k"]]:
+        """The differences that have multipliers, and these."""
+        used = self.multipliers[mu] > 0
+        return self.differences(mu)[used], self.multipliers[mu, used]
+
 
 def pairs_of(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"]) -> Pairs | None:
     """The pairs that have multipliers, in numbers of moderate size; None if these are no multipliers, or if the sizes
