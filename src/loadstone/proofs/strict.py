@@ -25,7 +25,8 @@ Where H is singular, exact.py may have a proof.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -97,11 +98,23 @@ def _summed(pairs: Pairs) -> _Sums:
     slopes, sizes, longest = np.empty((n, b)), np.empty((n, b)), np.empty(n)
     for mu in range(n):
         differences, weights = pairs.weighed(mu)
-        slopes[mu], sizes[mu] = weights @ differences, weights @ np.abs(differences)
+        slopes[mu], sizes[mu] = _in_blocks(weights, differences), weights @ np.abs(differences)
         longest[mu] = np.sqrt((differences**2).sum(axis=1).max())
     lengths = np.sqrt((pairs.inputs**2).sum(axis=1))
-    error = SLACK * (gamma(n + 3) * np.abs(slopes) + gamma(m + 4) * sizes).T @ np.abs(pairs.inputs) + TINY
-    return _Sums(slopes.T @ pairs.inputs, error, SLACK * float((longest * lengths).max()))
+    error = gamma(_operations(n) + 1) * np.abs(slopes) + gamma(_operations(m) + 2) * sizes
+    error = SLACK * error.T @ np.abs(pairs.inputs) + TINY
+    return _Sums(_in_blocks(slopes.T, pairs.inputs), error, SLACK * float((longest * lengths).max()))
+
+
+def _in_blocks(left: Float64[np.ndarray, "*rows k"], right: Float64[np.ndarray, "k columns"]) -> Float64[Any, "..."]:
+    """A product that is added up in blocks, so that its error does not grow with k, but with the root of k."""
+    block = math.isqrt(len(right)) + 1
+    return sum(left[..., i : i + block] @ right[i : i + block] for i in range(0, len(right), block))
+
+
+def _operations(k: int) -> int:
+    """How many rounded operations there are at most on the way of each term of `_in_blocks` into its sum."""
+    return 2 * (math.isqrt(k) + 1) + 1
 
 
 def _spread(pairs: Pairs, mu: int) -> Float64[np.ndarray, "b b"]:
