@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from loadstone.problems.numpy_pass import rivals_of
-from loadstone.solvers.coordinates import root_of_inverse
+from loadstone.whitening import root_of_inverse
 
 if TYPE_CHECKING:
     from loadstone.books.book import Book

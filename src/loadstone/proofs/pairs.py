@@ -15,7 +15,9 @@ import numpy as np
 from jaxtyping import Float64, Int
 
 from loadstone.problems.arrays import Arrays
+from loadstone.proofs.arithmetic import SLACK, TINY, gamma
 from loadstone.proofs.scaling import exponent_of, multipliers_of_scaled, times_power
+from loadstone.whitening import root_of_inverse
 
 
 class Pairs(NamedTuple):
@@ -23,12 +25,15 @@ class Pairs(NamedTuple):
 
     inputs, outputs, targets: as in `Arrays`, in float64; inputs and outputs may have different dimensions.
     multipliers: for each input and each of its outputs; zero for the target.
+    input_errors, output_errors: how far each vector may be from the true one, if a change of coordinates was rounded.
     """
 
     inputs: Float64[np.ndarray, "n a"]
     outputs: Float64[np.ndarray, "*n m b"]
     targets: Int[np.ndarray, "n"]
     multipliers: Float64[np.ndarray, "n m"]
+    input_errors: Float64[np.ndarray, "n"] | None = None
+    output_errors: Float64[np.ndarray, "*n m"] | None = None
 
     @property
     def decoupled(self) -> bool:
@@ -43,6 +48,13 @@ class Pairs(NamedTuple):
         """The differences that have multipliers, and these."""
         used = self.multipliers[mu] > 0
         return self.differences(mu)[used], self.multipliers[mu, used]
+
+    def difference_errors(self, mu: int) -> Float64[np.ndarray, "k"] | float:
+        """How far those differences may be from the true ones, but for their own rounding."""
+        if self.output_errors is None:
+            return 0.0
+        errors = self.output_errors[mu] if self.decoupled else self.output_errors
+        return errors[self.multipliers[mu] > 0] + errors[self.targets[mu]]
 
 
 def pairs_of(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"]) -> Pairs | None:
@@ -83,6 +95,26 @@ def in_fewest_coordinates(pairs: Pairs) -> Pairs:
     used = np.union1d(np.flatnonzero(pairs.multipliers.any(axis=0)), pairs.targets)
     outputs = _coordinates(pairs.outputs[used], origin=True)
     return Pairs(inputs, outputs, np.searchsorted(used, pairs.targets), pairs.multipliers[:, used])
+
+
+def whitened(pairs: Pairs) -> Pairs:
+    """The same pairs in coordinates in which inputs, and outputs, extend as far in every direction, but for rounding.
+
+    Such a map is invertible, or no proof is possible after it. Each sum of k products is off by at most gamma(k) times
+    the sum of their absolute values.
+    """
+    right = root_of_inverse(pairs.inputs)[0]
+    flat = pairs.outputs.reshape(-1, pairs.outputs.shape[-1])
+    flat = flat - flat.mean(axis=0)  # rounded once
+    left = root_of_inverse(flat)[0]
+    input_errors = gamma(len(right) + 2) * np.linalg.norm(np.abs(pairs.inputs) @ np.abs(right), axis=1)
+    output_errors = gamma(len(left) + 4) * np.linalg.norm(np.abs(flat) @ np.abs(left), axis=1)
+    return pairs._replace(
+        inputs=pairs.inputs @ right,
+        outputs=(flat @ left).reshape(pairs.outputs.shape),
+        input_errors=SLACK * input_errors + TINY,
+        output_errors=(SLACK * output_errors + TINY).reshape(pairs.outputs.shape[:-1]),
+    )
 
 
 def _coordinates(vectors: Float64[np.ndarray, "n d"], origin: bool) -> Float64[np.ndarray, "n k"]:

@@ -41,7 +41,7 @@ from loadstone.proofs.arithmetic import SLACK, TINY, gamma, norm_above
 from loadstone.proofs.curvature import matrix_bytes, matrix_of
 from loadstone.proofs.exact import corrected_exactly, sums_to_zero
 from loadstone.proofs.membership import distance_above, projected_norm_above
-from loadstone.proofs.pairs import Pairs, has_tie, in_fewest_coordinates, pairs_of
+from loadstone.proofs.pairs import Pairs, has_tie, in_fewest_coordinates, pairs_of, whitened
 
 #: For each dimension of the inputs, how many of them are looked at for the cheaper bound.
 _INPUTS_A_DIMENSION = 4
@@ -68,47 +68,64 @@ def excludes_all(
     pairs = pairs_of(arrays, multipliers)
     if pairs is None:
         return False
-    if bounds_exclude_all(pairs if subspace else in_fewest_coordinates(pairs), subspace, most_bytes):
+    if bounds_exclude_all(pairs, subspace, most_bytes):
         return True
     return has_tie(pairs) or sums_to_zero(pairs, subspace) or corrected_exactly(pairs, subspace)
 
 
 def bounds_exclude_all(pairs: Pairs, subspace: Subspace | None = None, most_bytes: int | None = None) -> bool:
-    """Whether bounds on R and H prove it. In a subspace the pairs must have the coordinates that they were given in."""
+    """Whether bounds on R and H prove it, in one of several coordinates."""
+    if subspace is not None:  # which says what W is made of
+        sums = _summed(pairs)
+        return _excluded_by_inputs(pairs, sums, subspace) or _excluded_by_the_whole(pairs, sums, subspace, most_bytes)
+    pairs = in_fewest_coordinates(pairs)
     if 0 in (pairs.inputs.shape[1], pairs.outputs.shape[-1]):
         return False  # all inputs are zero, or all outputs are equal
-    sums = _summed(pairs)
-    if subspace is None:
-        length = norm_above(np.abs(sums.residual) + sums.error)
-    else:
-        length = projected_norm_above(subspace, sums.residual) + norm_above(sums.error)
-    if not np.isfinite(length * sums.longest):
-        return False
-    if _above_by_inputs(pairs) > SLACK * length * sums.longest:
-        return True
-    return _excluded_by_the_whole(pairs, sums, subspace, most_bytes)
+    tried = []
+    for change in (lambda pairs: pairs, whitened):
+        changed = change(pairs)
+        tried.append((changed, _summed(changed)))
+        if _excluded_by_inputs(*tried[-1]):
+            return True
+    return any(_excluded_by_the_whole(*each, None, most_bytes) for each in tried)
 
 
 class _Sums(NamedTuple):
-    """residual, error: R = sum lambda_i D_i e^T, and how far each of its entries can be from the true one.
-    longest: an upper bound on |a_i| = |D_i| |e|."""
+    """residual, error: R = sum lambda_i D_i e^T, and how far each of its entries can be from that of the given vectors.
+    beyond: how far R can be from the true one because these vectors were rounded, too.
+    longest: an upper bound on |a_i| = |D_i| |e|.
+    stray: the root of sum lambda_i |error of a_i|^2. The root of the smallest eigenvalue of the true H is at least that
+        of the computed one less this.
+    """
 
     residual: Float64[np.ndarray, "b a"]
     error: Float64[np.ndarray, "b a"]
+    beyond: float
     longest: float
+    stray: float
+
+    def needed(self, length: float, longest: float) -> float:
+        """The eigenvalue of the computed H that is large enough for |R| and |a_i| below these."""
+        return SLACK * (math.sqrt(length * longest) + self.stray) ** 2
 
 
 def _summed(pairs: Pairs) -> _Sums:
     n, (m, b) = len(pairs.inputs), pairs.outputs.shape[-2:]
-    slopes, sizes, longest = np.empty((n, b)), np.empty((n, b)), np.empty(n)
+    slopes, sizes = np.empty((n, b)), np.empty((n, b))
+    longest, beyond, stray = np.empty(n), np.empty(n), np.empty(n)
+    lengths = np.sqrt((pairs.inputs**2).sum(axis=1))
+    input_errors = np.zeros(n) if pairs.input_errors is None else pairs.input_errors
     for mu in range(n):
         differences, weights = pairs.weighed(mu)
         slopes[mu], sizes[mu] = _in_blocks(weights, differences), weights @ np.abs(differences)
-        longest[mu] = np.sqrt((differences**2).sum(axis=1).max())
-    lengths = np.sqrt((pairs.inputs**2).sum(axis=1))
+        distances, errors = np.sqrt((differences**2).sum(axis=1)), pairs.difference_errors(mu)
+        of_pairs = errors * (lengths[mu] + input_errors[mu]) + distances * input_errors[mu]
+        beyond[mu], stray[mu] = weights @ of_pairs, weights @ of_pairs**2
+        longest[mu] = (distances + errors).max() * (lengths[mu] + input_errors[mu])
     error = gamma(_operations(n) + 1) * np.abs(slopes) + gamma(_operations(m) + 2) * sizes
     error = SLACK * error.T @ np.abs(pairs.inputs) + TINY
-    return _Sums(_in_blocks(slopes.T, pairs.inputs), error, SLACK * float((longest * lengths).max()))
+    bounds = (SLACK * float(bound) for bound in (beyond.sum(), longest.max(), math.sqrt(stray.sum())))
+    return _Sums(_in_blocks(slopes.T, pairs.inputs), error, *bounds)
 
 
 def _in_blocks(left: Float64[np.ndarray, "*rows k"], right: Float64[np.ndarray, "k columns"]) -> Float64[Any, "..."]:
@@ -132,14 +149,21 @@ def _spread(pairs: Pairs, mu: int) -> Float64[np.ndarray, "b b"]:
     return (weights[:, None] * differences).T @ differences
 
 
-def _above_by_inputs(pairs: Pairs) -> float:
-    """A lower bound on the smallest eigenvalue of H, from those of the C_mu of the inputs that weigh most."""
+def _excluded_by_inputs(pairs: Pairs, sums: _Sums, subspace: Subspace | None = None) -> bool:
+    """Whether the smallest eigenvalue of H is large enough, by those of the C_mu of the inputs that weigh most."""
+    if subspace is None:
+        length = norm_above(np.abs(sums.residual) + sums.error) + sums.beyond
+    else:
+        length = projected_norm_above(subspace, sums.residual) + norm_above(sums.error)
+    if not np.isfinite(length * sums.longest):
+        return False
     (n, a), (m, b) = pairs.inputs.shape, pairs.outputs.shape[-2:]
     most = np.argsort(-pairs.multipliers.sum(axis=1), kind="stable")[: _INPUTS_A_DIMENSION * a]
     parts = np.array_split(most, -(-most.size * b**2 // _NUMBERS_AT_A_TIME))
     least = [_least_eigenvalues(np.stack([_spread(pairs, mu) for mu in part]), m + 5) for part in parts]
     inputs = pairs.inputs[most]
-    return float(_least_eigenvalues(((inputs.T * np.concatenate(least)) @ inputs)[None], n + 3)[0])
+    (bound,) = _least_eigenvalues(((inputs.T * np.concatenate(least)) @ inputs)[None], n + 3)
+    return bool(bound > sums.needed(length, sums.longest))
 
 
 def _least_eigenvalues(matrices: Float64[np.ndarray, "j k k"], operations: int) -> Float64[np.ndarray, "j"]:
@@ -179,7 +203,7 @@ def _excluded_by_the_whole(pairs: Pairs, sums: _Sums, subspace: Subspace | None,
     # Each term of H is a product of five numbers, two of them rounded before, and n m terms are added.
     error = gamma(n + m + 12) * trace
     residual, residual_error, longest = sums.residual.ravel(), sums.error.ravel(), sums.longest
-    length = norm_above(np.abs(residual) + residual_error)
+    length = norm_above(np.abs(residual) + residual_error) + sums.beyond
     if subspace is not None:
         axes, distance = _axes(subspace, a)
         size = _norm_above(axes)
@@ -190,8 +214,7 @@ def _excluded_by_the_whole(pairs: Pairs, sums: _Sums, subspace: Subspace | None,
         longest *= size + distance
         trace = float(np.trace(matrix)) * SLACK
     error = SLACK * (error + 2 * gamma(dimensions + 2) * trace) + TINY
-    needed_eigenvalue = SLACK * length * longest
-    shift = 2 * (error + needed_eigenvalue)
+    shift = 2 * (error + sums.needed(length, longest))
     return bool(np.isfinite(trace) and shift < trace and _is_positive(matrix, shift))
 
 

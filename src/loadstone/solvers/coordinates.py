@@ -22,17 +22,14 @@ from loadstone.problems.problem import Problem
 from loadstone.problems.spread import Spread, laid_out
 from loadstone.solvers.search import SearchOptions
 from loadstone.solvers.solution import Solution
-from loadstone.threads import one_thread
+from loadstone.whitening import root_of_inverse
 
-#: Directions in which the facts extend less than this, relative to the largest, are taken for rounding.
-_SMALLEST = 1e-12
 #: Inputs whose length differs from the median by a larger factor are scaled to that factor.
 _LENGTHS = 2.0
 #: Root mean square score of a start: at larger ones the softmax weighs a single rival.
 MODERATE_SCORE = 3.0
 
 Vectors = Float64[np.ndarray, "n d"]
-Map = Float64[np.ndarray, "d d"]
 
 
 @dataclass(frozen=True)
@@ -114,19 +111,6 @@ def _of_similar_length(inputs: Vectors) -> Vectors:
     middle = np.median(lengths[positive])
     wanted = np.clip(lengths, middle / _LENGTHS, middle * _LENGTHS)
     return inputs * np.divide(wanted, lengths, out=np.ones_like(lengths), where=positive)
-
-
-def root_of_inverse(vectors: Vectors) -> tuple[Map, Map]:
-    """The symmetric matrix that gives rows of this kind a second moment of one in every direction in which they extend,
-    and its inverse there. Both are zero elsewhere."""
-    n, d = vectors.shape
-    # The triangle has the same second moment, and its singular values keep the digits that a covariance would lose.
-    with one_thread():  # on a busy machine two threads wait for each other, and take ten times as long
-        triangle = np.linalg.qr(vectors, mode="r") if n > d else vectors
-        _, sizes, axes = np.linalg.svd(triangle, full_matrices=False)
-    kept = sizes > _SMALLEST * max(sizes.max(initial=0.0), np.finfo(float).tiny)
-    axes, sizes = axes[kept], sizes[kept] / np.sqrt(n)
-    return (axes.T / sizes) @ axes, (axes.T * sizes) @ axes
 
 
 def _moderate(memory: Any, inputs: Vectors) -> Any:
