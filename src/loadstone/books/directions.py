@@ -38,7 +38,7 @@ def _exactly_parallel(vectors: Float[np.ndarray, "n d"], rows: list[int]) -> lis
         equal[(vectors[row] + 0.0).tobytes()].append(row)
     if len(equal) == 1:
         return [rows]
-    groups = defaultdict(list)
+    groups: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
     for same in equal.values():
         groups[_shortest_in_whole_numbers(vectors[same[0]])] += same
     return [sorted(group) for group in groups.values()]

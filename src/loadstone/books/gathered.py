@@ -166,7 +166,7 @@ def look_up(
         if vector is not None:
             known.vectors[name] = vector
         elif present and len(present) == len(of_words):
-            known.vectors[name] = np.mean(present, axis=0, dtype=np.float64).astype(present[0].dtype)
+            known.vectors[name] = np.mean(present, axis=0, dtype=np.float64).astype(np.result_type(*present))
             known.averaged.append(name)
         else:
             unknown = [word for word, its_vector in zip(parts[name], of_words) if its_vector is None]

@@ -121,7 +121,7 @@ def screen(gathered: Gathered, seconds: float = 20.0) -> Screening:
     verdict = next((reason.verdict(gathered) for reason in by_sorting if reason.is_proved(gathered, all_facts)), None)
     if verdict is None:
         verdict = decide(gathered.arrays(), seconds=deadline.share(0.5 if aside else 1.0))
-    others = verdict
+    others: Verdict | None = verdict
     if aside:
         others = decide(gathered.arrays(rest), seconds=deadline.share(1.0)) if rest else None
     doubtful: list[int] = []
