@@ -42,6 +42,9 @@ def test_store_and_recall(command, files):
     assert [one["answer"] for one in answers[::2]] == ["Lima", "Wellington"] and all(one["stored"] for one in answers)
     assert answers[0]["margin"] == pytest.approx(answers[0]["score"] - answers[1]["score"])
 
+    lines = "\ufeffperu\r\nNew Zealand\r\n\r\nFrance".encode()
+    done = command("facts", "recall", "b.safetensors", "-", "--json", cwd=files, input=lines.decode())
+    assert [one["answer"] for one in json.loads(done.stdout)["answers"]] == ["Lima", "Wellington", "Paris"]
     done = run(command, files, "recall", "b.safetensors", "Japn")
     assert done.returncode == 1 and "'Japn' is not in the book (did you mean 'Japan'?)" in done.stderr
 
@@ -56,10 +59,12 @@ def test_people_read_what_is_stored_and_why_something_is_not(command, files):
 
     done = run(command, files, "screen", "f.csv", "--vectors", "v.txt", "--columns", "country,capital")
     assert "not storable" in done.stdout and "What to do: keep one of them" in done.stderr
+    assert "Without France -> Lima: the others together are storable." in done.stderr
     done = run(command, files, "screen", "f.csv", "--vectors", "v.txt", "--columns", "country,capital", "--json")
     found = json.loads(done.stdout)
     assert found["input_rank"] == found["facts"] - 1 == 5 and found["output_rank"] == 4
     assert [one["kind"] for one in found["obstructions"]] == ["parallel inputs"]
+    assert (found["aside"], found["verdict"], found["others"]) == (["France -> Lima"], "not storable", "storable")
 
 
 def test_of_many_failures_twenty_are_named(command, folder):

@@ -217,36 +217,42 @@ def _conic(gathered: Gathered, doubtful: list[int], deadline: Deadline) -> Itera
     inputs = vectors.astype(np.float64)
     order = np.argsort(gathered.targets, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(gathered.targets[order])) + 1)
-    # A single input would have to be parallel, and parallel inputs are known by now.
-    several = [(int(gathered.targets[rows[0]]), rows) for rows in groups if len(rows) > 1]
+    several = [rows for rows in groups if len(rows) > 1]
+    alone = np.array([rows[0] for rows in groups if len(rows) == 1], int)
+    lengths = np.linalg.norm(inputs, axis=1)
     for fact in doubtful:
-        for answer, rows in several:
+        # A single input would have to be parallel, to rounding: those that are so exactly are known by now.
+        along = inputs[alone] @ inputs[fact] > (1 - _ROUNDING) * lengths[alone] * lengths[fact]
+        for rows in (*alone[along][:, None], *several):
+            answer = int(gathered.targets[rows[0]])
             if deadline.is_over:
                 return
             if answer == gathered.targets[fact]:
                 continue
             shares, miss = nnls(inputs[rows].T, inputs[fact])
-            if miss <= _ROUNDING * np.linalg.norm(inputs[fact]):
+            if miss <= _ROUNDING * lengths[fact]:
                 members = rows[shares > 0]
                 with np.errstate(over="ignore", under="ignore"):
                     weights = np.ldexp(shares[shares > 0], exponents[fact] - exponents[members])
-                mixed = f"= {_combination(weights, [gathered.subjects[row] for row in members])}"
-                subject, own, other = gathered.subjects[fact], int(gathered.targets[fact]), gathered.answers[answer]
-                mix = {(int(row), own): float(weight) for row, weight in zip(members, weights)}
-                reason = Obstruction(
-                    "conic input", (fact, *map(int, members)), (),
-                    f"{subject} {mixed}, and all of these have the answer {other}: "
-                    f"a W that stores them gives this answer to {subject} too.",
-                    f"leave one of these facts out, or give {subject} another vector.", mix | {(fact, answer): 1.0},
-                )  # fmt: skip
-                if not reason.is_proved(gathered, reason.facts):
-                    statement = (
-                        f"{subject} {mixed} to rounding, and all of these have the answer {other}: "
-                        f"beside them {subject} cannot win by a margin of more than that."
-                    )
-                    reason = replace(reason, statement=statement)
-                yield reason
+                yield _conic_input(gathered, fact, answer, dict(zip(members.tolist(), weights.tolist())))
                 break
+
+
+def _conic_input(gathered: Gathered, fact: int, answer: int, weights: Mapping[int, float]) -> Obstruction:
+    """The reason that the input of a fact is this combination of inputs with another answer."""
+    subject, own, other = gathered.subjects[fact], int(gathered.targets[fact]), gathered.answers[answer]
+    combination = f"{subject} = {_combination(weights.values(), [gathered.subjects[row] for row in weights])}"
+    have, them = ("which has", "it") if len(weights) == 1 else ("and all of these have", "them")
+    reason = Obstruction(
+        "conic input", (fact, *weights), (),
+        f"{combination}, {have} the answer {other}: a W that stores {them} gives this answer to {subject} too.",
+        f"leave one of these facts out, or give {subject} another vector.",
+        {(row, own): weight for row, weight in weights.items()} | {(fact, answer): 1.0},
+    )  # fmt: skip
+    if reason.is_proved(gathered, reason.facts):
+        return reason
+    near = f"beside {them} {subject} cannot win by a margin of more than that."
+    return replace(reason, statement=f"{combination} to rounding, {have} the answer {other}: {near}")
 
 
 def _convex(

@@ -137,10 +137,8 @@ def _text(path: Path, wanted: set[str], progress: Progress) -> Iterator[Entry]:
 def _rounded(numbers: list[bytes], values: Vector) -> bytes | None:
     """A whole number that float64 does not hold. Decimal fractions stand for the float64 nearest to them."""
     large = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= 2.0**53))
-    wrong = (
-        index for index in large if numbers[index].lstrip(b"+-").isdigit() and int(numbers[index]) != values[index]
-    )
-    return next((numbers[index] for index in wrong), None)
+    whole = [(numbers[index], float(values[index])) for index in large if numbers[index].lstrip(b"+-").isdigit()]
+    return next((number for number, value in whole if int(number) != value), None)
 
 
 def _is_number(part: bytes) -> bool:
