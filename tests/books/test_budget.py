@@ -264,6 +264,15 @@ def test_further_facts_among_known_words_need_no_vectors():
         book.budget([("nobody", "a1")])
 
 
+def test_a_subject_of_the_book_has_the_vector_of_the_book():
+    """The file has more digits of it than the book. A second answer for it is a contradiction all the same."""
+    pairs, vectors = made(6, 5)
+    book = remember(pairs, {name: vector.astype(np.float32) for name, vector in vectors.items()})
+    found = book.budget([("s0", "a1")], vectors, shuffles=0).more
+    assert found.fitting.is_exact and found.fitting.fits == 0 and found.fitting.verdicts <= 1
+    assert found.conflict == ("s0 -> a0", "s0 -> a1")
+
+
 def test_other_vectors_than_those_of_the_book_are_refused():
     pairs, vectors = made(6, 8)
     book = remember(pairs, vectors)

@@ -1,5 +1,6 @@
 """loadstone facts: from two files to a book that answers, and one sentence for whatever is wrong."""
 
+import io
 import json
 
 import numpy as np
@@ -42,11 +43,21 @@ def test_store_and_recall(command, files):
     assert [one["answer"] for one in answers[::2]] == ["Lima", "Wellington"] and all(one["stored"] for one in answers)
     assert answers[0]["margin"] == pytest.approx(answers[0]["score"] - answers[1]["score"])
 
-    lines = "\ufeffperu\r\nNew Zealand\r\n\r\nFrance".encode()
-    done = command("facts", "recall", "b.safetensors", "-", "--json", cwd=files, input=lines.decode())
-    assert [one["answer"] for one in json.loads(done.stdout)["answers"]] == ["Lima", "Wellington", "Paris"]
     done = run(command, files, "recall", "b.safetensors", "Japn")
     assert done.returncode == 1 and "'Japn' is not in the book (did you mean 'Japan'?)" in done.stderr
+
+
+def test_standard_input_may_begin_with_a_mark_and_its_lines_end_in_any_way(command, files, monkeypatch):
+    asked = ("--vectors", "v.txt", "--columns", "country,capital")
+    assert run(command, files, "store", "f.csv", *asked, "--out", "b.safetensors").returncode == 0
+    for raw, expected in (("\ufeffperu\r\nNew Zealand\r\n\r\n France".encode(), ["Lima", "Wellington", "Paris"]),
+                          (b"\xff\n", None)):  # fmt: skip
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw), "utf-8", newline="\n"))
+        done = run(command, files, "recall", "b.safetensors", "-", "--json")
+        if expected is None:
+            assert done.returncode == 2 and "standard input is not UTF-8 text: send it as UTF-8." in done.stderr
+        else:
+            assert [one["answer"] for one in json.loads(done.stdout)["answers"]] == expected
 
 
 def test_people_read_what_is_stored_and_why_something_is_not(command, files):

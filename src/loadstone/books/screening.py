@@ -230,7 +230,7 @@ def _conic(gathered: Gathered, doubtful: list[int], deadline: Deadline) -> Itera
             if answer == gathered.targets[fact]:
                 continue
             shares, miss = nnls(inputs[rows].T, inputs[fact])
-            if miss <= _ROUNDING * lengths[fact]:
+            if shares.any() and miss <= _ROUNDING * lengths[fact]:
                 members = rows[shares > 0]
                 with np.errstate(over="ignore", under="ignore"):
                     weights = np.ldexp(shares[shares > 0], exponents[fact] - exponents[members])
