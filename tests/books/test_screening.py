@@ -11,6 +11,7 @@ from loadstone.books.gathered import Gathered
 from loadstone.books.screening import obstructions, screen
 from loadstone.books.storing import store
 from loadstone.proofs.verdict import Outcome
+from loadstone.solvers.decide import decide
 
 
 def facts(inputs, outputs, targets):
@@ -111,6 +112,38 @@ def test_a_verdict_is_about_the_facts_that_do_not_stand_in_each_others_way():
 
 
 CLOSE = facts([(1, 0), (1, 1e-7), (0, 1)], [(1, 0), (0, 1)], [0, 1, 0])
+
+
+def nearly_collinear(random):
+    """A few facts, of which two subjects or two answers are collinear: exactly, or but for some 1e-5 to 1e-16."""
+    n, m, d = random.integers(3, 7), random.integers(2, 5), random.integers(2, 5)
+    whole = random.random(2) < 0.4
+    inputs, outputs = (
+        random.integers(-2, 3, (count, d)) + 0.0 if few else random.standard_normal((count, d))
+        for count, few in zip((n, m), whole)
+    )
+    inputs[~inputs.any(axis=1)] = 1.0
+    one, other = random.choice(n, 2, replace=False)
+    close = 10.0 ** -random.integers(5, 17) * (random.random() < 0.7)
+    if random.random() < 0.6:
+        inputs[other] = random.choice([1, 3, 0.25, 0.1]) * inputs[one] + close * random.standard_normal(d)
+    else:
+        outputs[1] = outputs[0] + close * random.standard_normal(d)
+    return facts(inputs, outputs, random.permutation([*random.integers(m, size=n - 2), 0, 1]))
+
+
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 300), marks=pytest.mark.soak)])
+def test_no_sentence_contradicts_the_verdict_on_the_facts_that_it_names(seeds):
+    for seed in seeds:
+        gathered = nearly_collinear(np.random.default_rng(seed))
+        found, verdict = screen(gathered), decide(gathered.arrays()).verdict
+        assert Outcome.UNDECIDED in (found.verdict.verdict, verdict) or found.verdict.verdict == verdict, seed
+        for reason in found.obstructions:
+            rows = reason.impossible or reason.facts
+            storable = decide(gathered.arrays(rows)).verdict == Outcome.STORABLE
+            assert not storable or "to rounding" in reason.statement, (seed, reason)
+        stored = store(gathered).book.stored
+        assert stored.all() if verdict == Outcome.STORABLE else not stored.all() or verdict == Outcome.UNDECIDED, seed
 
 
 def test_directions_that_are_only_close_are_ordinary_facts():
