@@ -183,6 +183,13 @@ def test_a_book_survives_its_file(tmp_path):
         assert kept.dtype == back.dtype and kept.tobytes() == back.tobytes()
 
 
+def test_where_the_minimum_of_the_loss_stores_nothing_what_fits_is_stored_all_the_same():
+    """The second subject is the sum of the others, which share the other answer: the loss is least at W = 0."""
+    vectors = {"a": [1.0, 0.0], "b": [1.0, 1.0], "c": [0.0, 1.0], "A": [1.0, 0.0], "B": [0.0, 1.0]}
+    stored = store(gather([("a", "A"), ("b", "B"), ("c", "A")], vectors))
+    assert stored.proved and stored.book.stored.sum() == 2 and len(stored.impossible) == 1
+
+
 @pytest.mark.parametrize("scale", [1e155, 1e-163, 1e300, 1e-300])
 def test_facts_at_any_scale_are_stored_asked_and_edited(scale, tmp_path):
     """They were lost 'by nan', because products of their vectors overflow or vanish."""

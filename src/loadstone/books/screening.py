@@ -50,6 +50,8 @@ class Obstruction:
     statement: the reason in words, with the names.
     advice: what to do.
     multipliers: the weights of the facts and answers in the statement, which prove it: (fact, answer) -> weight.
+    to_rounding: whether it is a reason only to rounding: then it proves nothing, and some W may store these facts, but
+        by tiny margins.
     """
 
     kind: str
@@ -58,6 +60,7 @@ class Obstruction:
     statement: str
     advice: str
     multipliers: Mapping[tuple[int, int], float]
+    to_rounding: bool = False
 
     __repr__ = readable
 
@@ -206,7 +209,10 @@ def _hidden(gathered: Gathered, doubtful: list[int], deadline: Deadline) -> Iter
         ]  # fmt: skip
         if not reasons[0].is_proved(gathered, rows):
             statement = f"{mixed} to rounding: it cannot win by a margin of more than that."
-            reasons = [replace(reason, impossible=(), statement=statement, advice=advice) for reason in reasons]
+            reasons = [
+                replace(reason, impossible=(), statement=statement, advice=advice, to_rounding=True)
+                for reason in reasons
+            ]
         yield from reasons
 
 
@@ -252,7 +258,8 @@ def _conic_input(gathered: Gathered, fact: int, answer: int, weights: Mapping[in
     if reason.is_proved(gathered, reason.facts):
         return reason
     near = f"beside {them} {subject} cannot win by a margin of more than that."
-    return replace(reason, statement=f"{combination} to rounding, {have} the answer {other}: {near}")
+    statement = f"{combination} to rounding, {have} the answer {other}: {near}"
+    return replace(reason, statement=statement, to_rounding=True)
 
 
 def _convex(
