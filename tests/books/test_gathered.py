@@ -389,7 +389,7 @@ def test_no_number_is_rounded(kind, suffix, tmp_path):
 @pytest.mark.parametrize("given", [
     pytest.param(np.array([[1, 2**53 + 1]]), id="whole"), pytest.param(np.array([[1, 2**63 + 1]], np.uint64), id="u8"),
     pytest.param([[1.5, 2**53 + 1]], id="list"),
-    pytest.param(np.array([[1, LONG]]), id="long", marks=pytest.mark.skipif(LONG == 1.0, reason="no longer doubles")),
+    pytest.param(np.array([[1, LONG]]), id="long"),
 ])  # fmt: skip
 def test_numbers_that_no_float64_is_are_refused(given, tmp_path):
     if float(LONG) == LONG and isinstance(given, np.ndarray) and given.dtype == np.longdouble:
