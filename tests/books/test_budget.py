@@ -14,7 +14,7 @@ from loadstone.books.budget import BookBudget, budget_of, dimensions
 from loadstone.books.further import FurtherFacts
 from loadstone.books.gathered import gather
 from loadstone.books.largest import Fitting, largest_fitting
-from loadstone.books.shuffled import WIDTH, Control, distinct_rows, shuffled_control
+from loadstone.books.shuffled import WIDTH, Control, alike, distinct_rows, shuffled_control
 from loadstone.books.storing import remember
 from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays
@@ -188,6 +188,26 @@ def test_the_control_has_stored_facts_with_subjects_of_different_direction():
     assert found.shuffled.facts == 7 and found.shuffled.structure == (None, 1.0)
 
 
+def test_directions_that_differ_by_rounding_count_as_one():
+    turned = np.array([[np.cos(t), np.sin(t)] for t in (0.3, 0.3 + 9e-7, 0.3 + 3e-6, 1.3, 0.3 - 9e-7, 1.3, 0.3)])
+    groups = alike(turned)
+    assert [5, 3] not in groups and [3, 5] in groups
+    (group,) = [one for one in groups if 0 in one]
+    assert {0, 6} <= set(group) and 2 not in group and alike(turned[:1]) == [] and alike(turned[[0, 2, 3]]) == []
+    # All are found, however many lie between two of them along the axis by which they are sorted.
+    random = np.random.default_rng(1).standard_normal((60, 5))
+    random /= np.linalg.norm(random, axis=1, keepdims=True)
+    assert sorted(alike(np.concatenate([random, random[::-1]]))) == [[row, 119 - row] for row in range(60)]
+
+
+@pytest.mark.parametrize("scale", [1e155, 1e-163])
+def test_directions_and_dimensions_are_those_of_vectors_of_usual_size(scale):
+    random = np.random.default_rng(1).standard_normal((9, 3)) @ np.eye(3, 5)
+    rows = np.concatenate([random, 2 * random[:2]])
+    assert sorted(alike(scale * rows)) == sorted(alike(rows)) == [[0, 9], [1, 10]]
+    assert dimensions(scale * rows, 5) == dimensions(rows, 5) == 3
+
+
 def test_more_facts_against_brute_force():
     pairs, vectors = made(30, 5, answers=22)
     book = remember(pairs[:8], vectors)
@@ -242,6 +262,15 @@ def test_further_facts_among_known_words_need_no_vectors():
     assert one.fitting.fits == one.known == 1 and one.first_out is None and one.fitting.is_exact
     with pytest.raises(ValueError, match="none of the 1 facts has vectors"):
         book.budget([("nobody", "a1")])
+
+
+def test_a_subject_of_the_book_has_the_vector_of_the_book():
+    """The file has more digits of it than the book. A second answer for it is a contradiction all the same."""
+    pairs, vectors = made(6, 5)
+    book = remember(pairs, {name: vector.astype(np.float32) for name, vector in vectors.items()})
+    found = book.budget([("s0", "a1")], vectors, shuffles=0).more
+    assert found.fitting.is_exact and found.fitting.fits == 0 and found.fitting.verdicts <= 1
+    assert found.conflict == ("s0 -> a0", "s0 -> a1")
 
 
 def test_other_vectors_than_those_of_the_book_are_refused():

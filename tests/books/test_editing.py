@@ -124,7 +124,7 @@ def test_what_the_updates_lose_is_named_and_a_refit_keeps_it(method):
 
 def test_removing_a_fact_makes_room():
     pairs, vectors = made(9, 6)
-    vectors["s5"] = 3 * vectors["s2"]  # parallel to another subject with another answer
+    vectors["s5"] = 2 * vectors["s2"]  # parallel to another subject with another answer
     book = store(gather(pairs, vectors)).book
     assert [one.subject for one in book.failures()] == ["s5"] and book.about["impossible"]
     done = book.edit([("s2", "", "remove")])
@@ -363,7 +363,7 @@ def test_a_book_without_any_stored_fact_has_the_deviation_of_scores_as_its_margi
 
 def test_an_edit_beside_what_was_impossible_all_along_is_proved():
     pairs, vectors = made(9, 6)
-    vectors["s5"] = 3 * vectors["s2"]
+    vectors["s5"] = 2 * vectors["s2"]
     done = remember(pairs, vectors).edit({"s0": "a1"}, seconds=20)
     assert done.proved and done.impossible == ("s5 -> a5",) and [one.facts for one in done.obstructions] == [(2, 5)]
     assert 0 < done.seconds < 20 and done.book.about["edits"][0]["seconds"] == round(done.seconds, 3)

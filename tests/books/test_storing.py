@@ -1,6 +1,7 @@
 """Books: everything is stored that can be, what cannot is named with its reason, and a book survives its file."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ from loadstone.books import searching, storing
 from loadstone.books.book import open_book
 from loadstone.books.gathered import gather
 from loadstone.books.reading import pairs_of
+from loadstone.books.report import report_of, whitened_spectrum
 from loadstone.books.screening import obstructions, screen
 from loadstone.books.storing import store
 from loadstone.problems.arrays import Arrays
@@ -179,6 +181,47 @@ def test_a_book_survives_its_file(tmp_path):
     for name in ("weights", "inputs", "outputs", "targets", "stored"):
         kept, back = getattr(book, name), getattr(again, name)
         assert kept.dtype == back.dtype and kept.tobytes() == back.tobytes()
+
+
+def test_where_the_minimum_of_the_loss_stores_nothing_what_fits_is_stored_all_the_same():
+    """The second subject is the sum of the others, which share the other answer: the loss is least at W = 0."""
+    vectors = {"a": [1.0, 0.0], "b": [1.0, 1.0], "c": [0.0, 1.0], "A": [1.0, 0.0], "B": [0.0, 1.0]}
+    stored = store(gather([("a", "A"), ("b", "B"), ("c", "A")], vectors))
+    assert stored.proved and stored.book.stored.sum() == 2 and len(stored.impossible) == 1
+
+
+@pytest.mark.parametrize("scale", [1e155, 1e-163, 1e300, 1e-300])
+def test_facts_at_any_scale_are_stored_asked_and_edited(scale, tmp_path):
+    """They were lost 'by nan', because products of their vectors overflow or vanish."""
+    pairs, vectors = made(8, 5)
+    scaled = {name: scale * vector for name, vector in vectors.items()}
+    usual, stored = store(gather(pairs, vectors)).book, store(gather(pairs, scaled))
+    book = stored.book
+    assert stored.proved and book.stored.all() and stored.failures == () and (book.margins() > 0).all()
+    assert book.recall("s3")[0].answer == "a3" and np.isfinite(book.recall("s3", 8)[-1].margin)
+    again = [recalled.answer for recalled in replace(book, weights=usual.weights).recall("s3", 8)]
+    assert again == [recalled.answer for recalled in usual.recall("s3", 8)]
+    book.save(tmp_path / "b.safetensors")
+    assert (open_book(tmp_path / "b.safetensors").margins() > 0).all()
+    edited = book.edit({"s0": "a1"})
+    assert edited.proved and edited.book.stored.all() and not edited.lost
+    for method in ("rank-one", "batch"):
+        with pytest.raises(ValueError, match="the largest of the inputs is .* must be between 1e-70 and 1e.70"):
+            book.edit({"s0": "a1"}, method)
+    page = report_of(book, book.budget(shuffles=1))
+    assert page["singular_values"] == pytest.approx(whitened_spectrum(book)) and page["budget"]["law"]["delta"] == 25
+    assert max(page["singular_values"]) > 0
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_search_for_many_facts_has_numbers_of_moderate_size(any_number_is_large, compiled, monkeypatch):
+    monkeypatch.setattr(searching, "is_plain", lambda *sizes: not compiled)
+    pairs, vectors = made(20, 60)
+    random = np.random.default_rng(3)
+    uneven = {name: vector * 10.0 ** random.integers(-200, 200) for name, vector in vectors.items() if name[0] == "s"}
+    uneven |= {name: 1e155 * vector for name, vector in vectors.items() if name[0] == "a"}
+    stored = store(gather(pairs, uneven))
+    assert stored.proved and stored.book.stored.all()
 
 
 def test_one_subject_asked_twice_among_the_capitals_is_named_without_a_search_for_it():

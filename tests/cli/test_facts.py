@@ -1,5 +1,6 @@
 """loadstone facts: from two files to a book that answers, and one sentence for whatever is wrong."""
 
+import io
 import json
 
 import numpy as np
@@ -46,6 +47,19 @@ def test_store_and_recall(command, files):
     assert done.returncode == 1 and "'Japn' is not in the book (did you mean 'Japan'?)" in done.stderr
 
 
+def test_standard_input_may_begin_with_a_mark_and_its_lines_end_in_any_way(command, files, monkeypatch):
+    asked = ("--vectors", "v.txt", "--columns", "country,capital")
+    assert run(command, files, "store", "f.csv", *asked, "--out", "b.safetensors").returncode == 0
+    for raw, expected in (("\ufeffperu\r\nNew Zealand\r\n\r\n France".encode(), ["Lima", "Wellington", "Paris"]),
+                          (b"\xff\n", None)):  # fmt: skip
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw), "utf-8", newline="\n"))
+        done = run(command, files, "recall", "b.safetensors", "-", "--json")
+        if expected is None:
+            assert done.returncode == 2 and "standard input is not UTF-8 text: send it as UTF-8." in done.stderr
+        else:
+            assert [one["answer"] for one in json.loads(done.stdout)["answers"]] == expected
+
+
 def test_people_read_what_is_stored_and_why_something_is_not(command, files):
     with open(files / "f.csv", "a") as file:
         file.write("France,Lima\n")
@@ -56,10 +70,12 @@ def test_people_read_what_is_stored_and_why_something_is_not(command, files):
 
     done = run(command, files, "screen", "f.csv", "--vectors", "v.txt", "--columns", "country,capital")
     assert "not storable" in done.stdout and "What to do: keep one of them" in done.stderr
+    assert "Without France -> Lima: the others together are storable." in done.stderr
     done = run(command, files, "screen", "f.csv", "--vectors", "v.txt", "--columns", "country,capital", "--json")
     found = json.loads(done.stdout)
     assert found["input_rank"] == found["facts"] - 1 == 5 and found["output_rank"] == 4
     assert [one["kind"] for one in found["obstructions"]] == ["parallel inputs"]
+    assert (found["aside"], found["verdict"], found["others"]) == (["France -> Lima"], "not storable", "storable")
 
 
 def test_of_many_failures_twenty_are_named(command, folder):

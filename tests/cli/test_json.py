@@ -59,8 +59,8 @@ GATHERED = {
     "left_out": list[list[str]],
 }  # fmt: skip
 REASON = {"kind": str, "facts": list[str], "statement": str, "advice": str}
-SCREENED = GATHERED | {"input_rank": int, "output_rank": int, "verdict": str, "obstructions": [REASON],
-                       "seconds": float}  # fmt: skip
+SCREENED = GATHERED | {"input_rank": int, "output_rank": int, "verdict": str, "aside": list[str],
+                       "others": str | None, "obstructions": [REASON], "seconds": float}  # fmt: skip
 STORED = GATHERED | {
     "stored": int, "proved": bool, "family": str, "impossible": list[str], "failures": [[str, str, str, float]],
     "obstructions": [REASON], "conflict": list[str], "conflict_minimal": bool, "seconds": float, "out": str | None,

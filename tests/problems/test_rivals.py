@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 
+from loadstone.problems import numpy_pass
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.numpy_pass import margins_of, rivals_of, scores_of, seconds_of_rivals
 
@@ -46,6 +47,27 @@ def test_scores_come_in_blocks_of_so_many_numbers():
     np.testing.assert_allclose(blocks[2][1][5], facts.outputs @ WEIGHTS @ facts.inputs[2005])
     assert [rows.tolist() for rows, _ in scores_of(WEIGHTS, facts, [])] == [[]]
     assert margins_of(WEIGHTS, facts, []).shape == (0,)
+
+
+@pytest.mark.parametrize("in_float32", [False, True])
+def test_signs_and_ratios_survive_every_scale(in_float32, monkeypatch):
+    """Scores within the range of float64 are as they are, and others times a power of two for each fact."""
+    if in_float32:
+        monkeypatch.setattr(numpy_pass, "_MOST_IN_FLOAT64", 0)
+    facts = drawn(23, 6, scale=1.0)
+    usual, margins = rivals_of(WEIGHTS, facts)
+    for of_inputs, of_outputs, of_weights in [(155, 155, 0), (-163, -163, 0), (300, -300, 0), (300, 5, -305), (9, 9, 9),
+                                              (-300, -300, 300), (0, 0, 307)]:  # fmt: skip
+        inputs, outputs = facts.inputs * 2.0 ** (3.3 * of_inputs // 1), facts.outputs * 2.0 ** (3.3 * of_outputs // 1)
+        powers = sum(int(3.3 * power // 1) for power in (of_inputs, of_outputs, of_weights))
+        rivals, scaled = rivals_of(WEIGHTS * 2.0 ** (3.3 * of_weights // 1), Arrays(inputs, outputs, facts.targets))
+        assert rivals.tolist() == usual.tolist() and np.isfinite(scaled).all()
+        mantissas, exponents = np.frexp(scaled)
+        assert mantissas.tolist() == np.frexp(margins)[0].tolist()  # not a digit is lost
+        if abs(powers) < 900:
+            assert scaled.tolist() == np.ldexp(margins, powers).tolist()
+    ((_, scores),) = scores_of(WEIGHTS, Arrays(facts.inputs * 1e300, facts.outputs * 1e300, facts.targets), range(23))
+    assert (scores.argsort() == (facts.inputs @ WEIGHTS.T @ facts.outputs.T).argsort()).all()
 
 
 def test_many_facts_have_the_rivals_and_margins_of_float64():

@@ -1,5 +1,7 @@
 """Conflicts: proved, and every member of them is needed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -61,6 +63,27 @@ def test_when_time_is_up_the_conflict_is_true_but_not_called_minimal():
     arrays = original(Stream(0, 8), 40).arrays()
     conflict = conflict_in(arrays, decide(arrays), seconds=1e-9)
     assert not conflict.minimal and decide(part(arrays, conflict.facts)).verdict == "not storable"
+
+
+def test_a_verdict_on_another_instance_is_refused():
+    """Its multipliers would name facts that have no part in any conflict."""
+    one, other, more, few = (original(Stream(seed, 4), p).arrays() for seed, p in ((0, 14), (1, 14), (0, 15), (0, 6)))
+    assert conflict_in(one, decide(one)).facts == conflict_in(one).facts and conflict_in(few, decide(few)) is None
+    symmetric = decide(original(Stream(0, 4), 9), family="symmetric")
+    assert symmetric.verdict == "not storable" and decide(original(Stream(0, 4), 9)).verdict == "storable"
+    for instance, verdict in (
+        (other, decide(one)), (more, decide(one)), (few, decide(original(Stream(0, 5), 6))), (one, decide(few)),
+        (original(Stream(0, 4), 9), symmetric), (one, replace(decide(one), certificate=None)),
+        (one, replace(decide(one), certificate=-decide(one).certificate)),
+    ):  # fmt: skip
+        with pytest.raises(
+            ValueError, match="verdict is '.*storable', but must be one on this instance and the family"
+        ):
+            conflict_in(instance, verdict)
+    assert conflict_in(original(Stream(0, 4), 9), symmetric, family="symmetric") is not None
+    assert conflict_in(one, decide(one), family="symmetric") is not None  # what no W can do, no symmetric one can
+    with pytest.raises(ValueError, match="verdict is 'not storable', but must be None, or what decide returned"):
+        conflict_in(one, "not storable")
 
 
 def test_decoupled_facts_cannot_be_left_out():

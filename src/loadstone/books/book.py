@@ -15,7 +15,7 @@ from safetensors.numpy import save
 
 from loadstone.arguments import refuse, whole
 from loadstone.books.reading import COLUMNS, Columns
-from loadstone.books.spelling import nearest, spellings
+from loadstone.books.spelling import composed, nearest, spellings
 from loadstone.books.vectors import Source
 from loadstone.files import write_whole
 from loadstone.memories.files import read_tensors
@@ -110,7 +110,7 @@ class Book:
             if spelling in self._rows:
                 return self._rows[spelling]
         similar = nearest(subject, self._rows)
-        if similar is not None and similar.lower() == subject.lower():
+        if similar is not None and composed(similar).lower() == composed(subject).lower():
             return self._rows[similar]
         hint = f" (did you mean {similar!r}?)" if similar else ""
         raise KeyError(f"{subject!r} is not in the book{hint}.")

@@ -18,6 +18,7 @@ from loadstone.books.gathered import Gathered
 from loadstone.books.largest import Fitting
 from loadstone.books.shuffled import Control, shuffled_control
 from loadstone.deadline import Deadline
+from loadstone.problems.moderate import moderate
 from loadstone.progress import Progress, silent
 from loadstone.readable import readable
 from loadstone.theory.given_facts import Law, given_facts_law
@@ -100,7 +101,7 @@ def _law(book: Book) -> Law:
 def dimensions(vectors: Float[np.ndarray, "n d"], most: int, centred: bool = False) -> int:
     """How many directions, at most `most`, vectors span beyond rounding; `centred` means about their mean. If there are
     too few vectors to tell, it is `most`."""
-    doubles, (n, d) = vectors.astype(np.float64), vectors.shape
+    doubles, (n, d) = moderate(vectors)[0].astype(np.float64), vectors.shape
     sizes = np.linalg.svd(doubles - doubles.mean(axis=0) if centred else doubles, compute_uv=False)
     # Of the numbers themselves, and of the computation in float64.
     relative = np.finfo(vectors.dtype).eps * (np.sqrt(n) + np.sqrt(d)) + np.finfo(np.float64).eps * np.sqrt(n * d)

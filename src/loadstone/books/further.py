@@ -85,17 +85,19 @@ def fit_further(book: Book, more: Gathered, guess: float, deadline: Deadline, fa
 
 
 def _together(book: Book, more: Gathered) -> Gathered:
-    """The stored facts of a book, then the further ones. New answers follow the book's, in order of appearance."""
+    """The stored facts of a book, then the further ones. New answers follow the book's, in order of appearance. Words
+    of the book have their vectors from it, whose last digits may differ from those of a file."""
     _check_same_vectors(book, more)
     known = {answer: index for index, answer in enumerate(book.answers)}
     new = [index for index, answer in enumerate(more.answers) if answer not in known]
     index = {more.answers[row]: len(known) + place for place, row in enumerate(new)} | known
-    rows = np.flatnonzero(book.stored)
+    rows, in_book = np.flatnonzero(book.stored), dict(zip(book.subjects, book.inputs))
+    inputs = [_double(in_book.get(subject, vector)) for subject, vector in zip(more.subjects, more.inputs)]
     return Gathered(
         (*(book.subjects[row] for row in rows), *more.subjects),
         (*book.answers, *(more.answers[row] for row in new)),
         np.array([*book.targets[rows], *(index[more.answers[target]] for target in more.targets)], int),
-        np.concatenate([_double(book.inputs[rows]), _double(more.inputs)]),
+        np.concatenate([_double(book.inputs[rows]), inputs]),
         np.concatenate([_double(book.outputs), _double(more.outputs[new])]),
     )
 

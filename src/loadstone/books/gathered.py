@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from loadstone.books.vectors import Source, Vector, read_vectors
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.facts import Facts, facts_of
+from loadstone.problems.moderate import moderate
 from loadstone.progress import Progress, silent
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.readable import readable
@@ -66,6 +67,11 @@ class Gathered:
         """All facts, or those of some rows, with every answer competing."""
         index = slice(None) if rows is None else np.fromiter(rows, int, len(rows))
         return Arrays(self.inputs[index], self.outputs, self.targets[index])
+
+    def moderate(self) -> Gathered:
+        """The same facts for a search: vectors whose numbers are far too large or small for products, times powers of
+        two. What stores these facts stores those as they were given."""
+        return replace(self, inputs=moderate(self.inputs, axis=1)[0], outputs=moderate(self.outputs)[0])
 
     def problem(self, rows: Collection[int] | None = None) -> Facts:
         """The same facts as a problem for JAX."""
@@ -160,7 +166,7 @@ def look_up(
         if vector is not None:
             known.vectors[name] = vector
         elif present and len(present) == len(of_words):
-            known.vectors[name] = np.mean(present, axis=0, dtype=np.float64).astype(present[0].dtype)
+            known.vectors[name] = np.mean(present, axis=0, dtype=np.float64).astype(np.result_type(*present))
             known.averaged.append(name)
         else:
             unknown = [word for word, its_vector in zip(parts[name], of_words) if its_vector is None]

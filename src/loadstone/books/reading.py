@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from loadstone.arguments import refuse
+from loadstone.books.spelling import composed
 
 #: A row of a table: its line in the file, or 0, and its cells.
 Row = tuple[Any, ...]
@@ -33,7 +34,7 @@ class Pair(NamedTuple):
 def pairs_of(source: Any, columns: Columns = COLUMNS) -> Iterator[Pair]:
     """The pairs in a file (CSV, TSV, JSON lines, Parquet), a table (pandas, polars, pyarrow), a mapping, or any pairs.
 
-    Text is taken as it is, except for blanks around it.
+    Text is taken as it is, except for blanks around it and accents, which are joined with their letters.
     """
     for where, (line, subject, answer) in rows_of(source, columns):
         yield Pair(text_of(where, "subject", subject), text_of(where, "answer", answer), line)
@@ -95,7 +96,10 @@ def text_of(where: str, what: str, value: Any) -> str:
         raise ValueError(f"{where} has no {what}: fill it in, or leave the line out.")
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(f"{where} has {value!r} as its {what}, but must have a text or a number there.")
-    return str(value).strip()
+    text = composed(str(value).strip())
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError(f"{where} has {text!r} as its {what}, but half a character is no text: correct the name.")
+    return text
 
 
 def _csv(path: Path, columns: Columns, more: tuple[str, ...], delimiter: str = ",") -> Iterator[Row]:

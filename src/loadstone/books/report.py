@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float64
 
+from loadstone.problems.moderate import moderate
 from loadstone.problems.numpy_pass import rivals_of
 from loadstone.whitening import root_of_inverse
 
@@ -43,9 +44,11 @@ def report_of(book: Book, budget: BookBudget) -> dict[str, object]:
 def whitened_spectrum(book: Book) -> Float64[np.ndarray, "k"]:
     """The non-zero singular values of W in coordinates in which subjects and answers are white, scaled to a mean square
     of one. In raw coordinates they would show the covariance of the vectors."""
-    outputs = book.outputs.astype(np.float64)
+    outputs, inputs, weights = (
+        moderate(part)[0].astype(np.float64) for part in (book.outputs, book.inputs, book.weights)
+    )
     _, left = root_of_inverse(outputs - outputs.mean(axis=0))
-    _, right = root_of_inverse(book.inputs.astype(np.float64))
-    values = np.linalg.svd(left @ book.weights.astype(np.float64) @ right, compute_uv=False)
+    _, right = root_of_inverse(inputs)
+    values = np.linalg.svd(left @ weights @ right, compute_uv=False)
     values = values[values > _VANISHING * values[0]]
     return values / np.sqrt(np.mean(values**2)) if len(values) else np.zeros(1)

@@ -6,8 +6,10 @@
 - A conic input: a combination with positive weights of inputs that all have one other answer. If W gives each of these
   its answer, it gives this answer to the combination too.
 
-The first two are found by sorting. The last two need a small linear program each, so they are looked for only among the
-facts that a quick search does not store: nothing can stand in the way of facts that are stored.
+The first two are found by sorting, and they are exact: directions and vectors that differ in the last digit are
+different. The last two need a small linear program each, so they are looked for only among the facts that a quick
+search does not store: nothing can stand in the way of facts that are stored. A combination that is one to rounding, but
+not proved to be one, is named as such.
 """
 
 from __future__ import annotations
@@ -15,16 +17,18 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float64
 from scipy.optimize import linprog, nnls
 
 from loadstone.arguments import positive
+from loadstone.books.directions import same_directions
 from loadstone.books.gathered import Gathered
 from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.moderate import moderate
 from loadstone.problems.numpy_pass import margins_of
 from loadstone.proofs.strict import excludes_all
 from loadstone.proofs.verdict import Outcome, Verdict, what_a_certificate_proves
@@ -32,10 +36,8 @@ from loadstone.readable import readable
 from loadstone.solvers.decide import decide
 from loadstone.threads import one_thread
 
-#: Directions that differ by less are the same to float32, in which most vectors were made.
-_SAME_DIRECTION = 1e-6
-#: A combination counts as equal to a vector if it misses it by less than this share of the vector's length.
-_EXACT = 1e-9
+#: A combination is one to rounding if it misses the vector by less than this share of its length.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Obstruction:
     statement: the reason in words, with the names.
     advice: what to do.
     multipliers: the weights of the facts and answers in the statement, which prove it: (fact, answer) -> weight.
+    to_rounding: whether it is a reason only to rounding: then it proves nothing, and some W may store these facts, but
+        by tiny margins.
     """
 
     kind: str
@@ -56,6 +60,7 @@ class Obstruction:
     statement: str
     advice: str
     multipliers: Mapping[tuple[int, int], float]
+    to_rounding: bool = False
 
     __repr__ = readable
 
@@ -93,63 +98,72 @@ class Screening:
     input_rank, output_rank: how many directions the inputs span, and the answers about their mean.
     obstructions: what stands in the way.
     verdict: whether all facts can be stored together, with its proof.
+    aside: the facts to leave out so that no two subjects or answers are in each other's way any more.
+    others: the verdict on the facts without these; None if none are left.
     """
 
     input_rank: int
     output_rank: int
     obstructions: tuple[Obstruction, ...]
     verdict: Verdict
+    aside: tuple[int, ...]
+    others: Verdict | None
 
     __repr__ = readable
 
 
 def screen(gathered: Gathered, seconds: float = 20.0) -> Screening:
-    """Screen facts, in at most `seconds` for the verdict, and as many again for what stands in the way."""
-    positive("seconds", seconds)
-    by_sorting = obstructions(gathered)
-    aside = {fact for obstruction in by_sorting for fact in obstruction.left_out}
-    rest = [fact for fact in range(len(gathered)) if fact not in aside]
-    verdict = decide(gathered.arrays(rest), seconds=seconds) if rest else None
-    doubtful: list[int] = []
-    if verdict is not None and verdict.verdict != Outcome.STORABLE:
-        assert verdict.last is not None
-        margins = margins_of(verdict.last, gathered, rest)
-        doubtful = [fact for fact, margin in zip(rest, margins) if margin <= 0]
+    """Screen facts, in at most `seconds` for the verdicts, and as many again for what stands in the way."""
+    deadline = Deadline(positive("seconds", seconds))
+    by_sorting, all_facts = obstructions(gathered), range(len(gathered))
+    aside = sorted({fact for obstruction in by_sorting for fact in obstruction.left_out})
+    rest = sorted({*all_facts} - {*aside})
     # What sorting found is a proof about a few facts, and so about all of them: a search need not find it again.
-    all_facts = range(len(gathered))
-    proved = next((reason.verdict(gathered) for reason in by_sorting if reason.is_proved(gathered, all_facts)), verdict)
-    assert proved is not None
-    inputs, outputs = (part.astype(np.float64) for part in (gathered.inputs, gathered.outputs))
+    verdict = next((reason.verdict(gathered) for reason in by_sorting if reason.is_proved(gathered, all_facts)), None)
+    if verdict is None:
+        verdict = decide(gathered.arrays(), seconds=deadline.share(0.5 if aside else 1.0))
+    others: Verdict | None = verdict
+    if aside:
+        others = decide(gathered.arrays(rest), seconds=deadline.share(1.0)) if rest else None
+    doubtful: list[int] = []
+    if others is not None and others.verdict != Outcome.STORABLE:
+        assert others.last is not None
+        margins = margins_of(others.last, gathered, rest)
+        doubtful = [fact for fact, margin in zip(rest, margins) if not margin > 0]
+    inputs, outputs = (moderate(part)[0].astype(np.float64) for part in (gathered.inputs, gathered.outputs))
     with one_thread():
         ranks = [int(np.linalg.matrix_rank(part)) for part in (inputs, outputs - outputs.mean(axis=0))]
-    return Screening(ranks[0], ranks[1], tuple(obstructions(gathered, doubtful, seconds)), proved)
+    reasons = tuple(obstructions(gathered, doubtful, seconds))
+    return Screening(ranks[0], ranks[1], reasons, verdict, tuple(aside), others)
 
 
 def obstructions(gathered: Gathered, doubtful: Sequence[int] = (), seconds: float = math.inf) -> list[Obstruction]:
     """The obstructions that sorting finds, and the hidden answers and conic inputs among the doubtful facts that are
     found in `seconds`: for thousands of facts and hundreds of answers, all pairs would take minutes."""
     deadline = Deadline(seconds)
-    inputs, outputs = (part.astype(np.float64) for part in (gathered.inputs, gathered.outputs))
-    by_sorting = [*_parallel(gathered, inputs), *_equal(gathered)]
+    by_sorting = [*_parallel(gathered), *_equal(gathered)]
     known = {fact for obstruction in by_sorting for fact in obstruction.facts}
     rest = [fact for fact in doubtful if fact not in known]
-    hidden = list(_hidden(gathered, outputs, rest, deadline))
+    hidden = list(_hidden(gathered, rest, deadline))
     impossible = {fact for obstruction in hidden for fact in obstruction.impossible}
     rest = [fact for fact in rest if fact not in impossible]
-    return [*by_sorting, *hidden, *_conic(gathered, inputs, rest, deadline)]
+    return [*by_sorting, *hidden, *_conic(gathered, rest, deadline)]
 
 
-def _parallel(gathered: Gathered, inputs: Float64[np.ndarray, "n d"]) -> Iterator[Obstruction]:
-    lengths = np.linalg.norm(inputs, axis=1)
-    for rows in alike(inputs / lengths[:, None]):
-        first, target = rows[0], gathered.targets
+def _parallel(gathered: Gathered) -> Iterator[Obstruction]:
+    inputs, target = gathered.inputs.astype(np.float64), gathered.targets
+    for rows in same_directions(gathered.inputs):
+        first = rows[0]
+        largest = int(np.abs(inputs[first]).argmax())
         for row in rows[1:]:
             if target[row] == target[first]:
                 continue
             names = f"{gathered.name(first)}; {gathered.name(row)}"
             same = gathered.subjects[first] == gathered.subjects[row]
             what = "ask for two answers with one subject" if same else "have subjects with the same direction"
-            weights = {(first, int(target[row])): lengths[row], (row, int(target[first])): lengths[first]}
+            # The ratio of two entries is exactly that of the lengths.
+            sizes = np.abs(inputs[[first, row], largest])
+            weights = {(first, int(target[row])): sizes[1], (row, int(target[first])): sizes[0]}
             yield Obstruction(
                 "parallel inputs", (first, row), (), f"{names}: these facts {what}, so at most one answer can win.",
                 "keep one of them, or give the subjects different vectors.", weights,
@@ -159,7 +173,7 @@ def _parallel(gathered: Gathered, inputs: Float64[np.ndarray, "n d"]) -> Iterato
 def _equal(gathered: Gathered) -> Iterator[Obstruction]:
     groups = defaultdict(list)
     for answer, vector in enumerate(gathered.outputs):
-        groups[vector.tobytes()].append(answer)
+        groups[(vector + 0.0).tobytes()].append(answer)
     for answers in groups.values():
         if len(answers) > 1:
             names = ", ".join(gathered.answers[answer] for answer in answers)
@@ -171,9 +185,8 @@ def _equal(gathered: Gathered) -> Iterator[Obstruction]:
                 )  # fmt: skip
 
 
-def _hidden(
-    gathered: Gathered, outputs: Float64[np.ndarray, "m d"], doubtful: list[int], deadline: Deadline
-) -> Iterator[Obstruction]:
+def _hidden(gathered: Gathered, doubtful: list[int], deadline: Deadline) -> Iterator[Obstruction]:
+    outputs = moderate(gathered.outputs)[0].astype(np.float64)
     by_answer = defaultdict(list)
     for fact in doubtful:
         by_answer[int(gathered.targets[fact])].append(fact)
@@ -182,64 +195,69 @@ def _hidden(
             return
         others = np.delete(np.arange(len(outputs)), answer)
         weights = _convex(outputs[answer], outputs[others], deadline.left)
-        if weights is not None:
-            mixed = _combination(weights, [gathered.answers[other] for other in others])
-            statement = f"{gathered.answers[answer]} = {mixed}: one of these answers always scores at least as high."
-            advice = "no W can recall it: give the answer another vector, or leave its facts out."
-            for row in rows:
-                mix = {(row, int(other)): float(weight) for other, weight in zip(others, weights) if weight > 0}
-                yield Obstruction("hidden answer", (row,), (row,), statement, advice, mix)
+        if weights is None:
+            continue
+        mixed = f"{gathered.answers[answer]} = {_combination(weights, [gathered.answers[other] for other in others])}"
+        advice, mix = "give the answer another vector, or leave its facts out.", dict(zip(others.tolist(), weights))
+        reasons = [
+            Obstruction(
+                "hidden answer", (row,), (row,), f"{mixed}: one of these answers always scores at least as high.",
+                f"no W can recall it: {advice}", {(row, other): float(mix[other]) for other in mix if mix[other] > 0},
+            ) for row in rows
+        ]  # fmt: skip
+        if not reasons[0].is_proved(gathered, rows):
+            statement = f"{mixed} to rounding: it cannot win by a margin of more than that."
+            reasons = [
+                replace(reason, impossible=(), statement=statement, advice=advice, to_rounding=True)
+                for reason in reasons
+            ]
+        yield from reasons
 
 
-def _conic(
-    gathered: Gathered, inputs: Float64[np.ndarray, "n d"], doubtful: list[int], deadline: Deadline
-) -> Iterator[Obstruction]:
+def _conic(gathered: Gathered, doubtful: list[int], deadline: Deadline) -> Iterator[Obstruction]:
     if not doubtful:
         return
+    vectors, exponents = moderate(gathered.inputs, axis=1)
+    inputs = vectors.astype(np.float64)
     order = np.argsort(gathered.targets, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(gathered.targets[order])) + 1)
-    # A single input would have to be parallel, and parallel inputs are known by now.
-    several = [(int(gathered.targets[rows[0]]), rows) for rows in groups if len(rows) > 1]
+    several = [rows for rows in groups if len(rows) > 1]
+    alone = np.array([rows[0] for rows in groups if len(rows) == 1], int)
+    lengths = np.linalg.norm(inputs, axis=1)
     for fact in doubtful:
-        for answer, rows in several:
+        # A single input would have to be parallel, to rounding: those that are so exactly are known by now.
+        along = inputs[alone] @ inputs[fact] > (1 - _ROUNDING) * lengths[alone] * lengths[fact]
+        for rows in (*alone[along][:, None], *several):
+            answer = int(gathered.targets[rows[0]])
             if deadline.is_over:
                 return
             if answer == gathered.targets[fact]:
                 continue
-            weights, miss = nnls(inputs[rows].T, inputs[fact])
-            if miss <= _EXACT * np.linalg.norm(inputs[fact]):
-                members = rows[weights > 0]
-                mixed = _combination(weights[weights > 0], [gathered.subjects[row] for row in members])
-                subject, other = gathered.subjects[fact], gathered.answers[answer]
-                statement = (
-                    f"{subject} = {mixed}, and all of these have the answer {other}: "
-                    f"a W that stores them gives this answer to {subject} too."
-                )
-                advice = f"leave one of these facts out, or give {subject} another vector."
-                own = int(gathered.targets[fact])
-                mix = {(int(row), own): float(weight) for row, weight in zip(members, weights[weights > 0])}
-                rows_in = (fact, *map(int, members))
-                yield Obstruction("conic input", rows_in, (), statement, advice, mix | {(fact, answer): 1.0})
+            shares, miss = nnls(inputs[rows].T, inputs[fact])
+            if shares.any() and miss <= _ROUNDING * lengths[fact]:
+                members = rows[shares > 0]
+                with np.errstate(over="ignore", under="ignore"):
+                    weights = np.ldexp(shares[shares > 0], exponents[fact] - exponents[members])
+                yield _conic_input(gathered, fact, answer, dict(zip(members.tolist(), weights.tolist())))
                 break
 
 
-def alike(directions: Float64[np.ndarray, "n d"]) -> list[list[int]]:
-    """Groups of rows that are the same to rounding. Sorted by their component along a random direction, such rows lie
-    next to each other, so each is compared with the few before it only."""
-    axis = np.random.default_rng(0).standard_normal(directions.shape[1])
-    along, window = directions @ axis, _SAME_DIRECTION * float(np.linalg.norm(axis))
-    groups: list[list[int]] = []
-    for row in map(int, np.argsort(along, kind="stable")):
-        for group in reversed(groups):
-            if along[row] - along[group[0]] > window:
-                groups.append([row])
-                break
-            if np.linalg.norm(directions[row] - directions[group[0]]) < _SAME_DIRECTION:
-                group.append(row)
-                break
-        else:
-            groups.append([row])
-    return [sorted(group) for group in groups if len(group) > 1]
+def _conic_input(gathered: Gathered, fact: int, answer: int, weights: Mapping[int, float]) -> Obstruction:
+    """The reason that the input of a fact is this combination of inputs with another answer."""
+    subject, own, other = gathered.subjects[fact], int(gathered.targets[fact]), gathered.answers[answer]
+    combination = f"{subject} = {_combination(weights.values(), [gathered.subjects[row] for row in weights])}"
+    have, them = ("which has", "it") if len(weights) == 1 else ("and all of these have", "them")
+    reason = Obstruction(
+        "conic input", (fact, *weights), (),
+        f"{combination}, {have} the answer {other}: a W that stores {them} gives this answer to {subject} too.",
+        f"leave one of these facts out, or give {subject} another vector.",
+        {(row, own): weight for row, weight in weights.items()} | {(fact, answer): 1.0},
+    )  # fmt: skip
+    if reason.is_proved(gathered, reason.facts):
+        return reason
+    near = f"beside {them} {subject} cannot win by a margin of more than that."
+    statement = f"{combination} to rounding, {have} the answer {other}: {near}"
+    return replace(reason, statement=statement, to_rounding=True)
 
 
 def _convex(
@@ -252,13 +270,15 @@ def _convex(
     limit = {} if math.isinf(seconds) else {"time_limit": max(1e-3, seconds)}
     costs = np.zeros(len(others))
     program = linprog(costs, A_eq=equal, b_eq=wanted, bounds=(0, None), method="highs", options=limit)
-    if program.status != 0 or np.abs(equal @ program.x - wanted).max() > _EXACT:
+    if program.status != 0 or np.abs(equal @ program.x - wanted).max() > _ROUNDING:
         return None
     return program.x
 
 
 def _combination(weights: Iterable[float], names: Iterable[str], most: int = 6) -> str:
-    terms = [(weight, name) for weight, name in zip(weights, names) if weight > 1e-12]
-    terms.sort(key=lambda term: -round(term[0], 9))
+    every = list(zip(weights, names))
+    largest = max(weight for weight, _ in every)
+    terms = [(weight, name) for weight, name in every if weight > 1e-12 * largest]
+    terms.sort(key=lambda term: -round(term[0] / largest, 9))
     shown = " + ".join(f"{weight:.3g} {name}" for weight, name in terms[:most])
     return shown + (f" + {len(terms) - most} more" if len(terms) > most else "")

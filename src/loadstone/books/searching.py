@@ -37,11 +37,12 @@ _LONG = 10**10
 
 
 class Search:
-    """A search for W in a linear family. `weights` is its current W."""
+    """A search for W in a linear family. `weights` is its current W. It is searched for with numbers of moderate size,
+    and proofs are about the facts as they were given."""
 
     def __init__(self, gathered: Gathered, family: str, seconds: float) -> None:
         d = gathered.inputs.shape[1]
-        self.gathered, self.family = gathered, written_family(family)
+        self.gathered, self.moderate, self.family = gathered, gathered.moderate(), written_family(family)
         self.subspace = subspace_of(family, d)  # refuses an unknown family
         self.deadline = Deadline(seconds)
         self.weights = np.zeros((d, d))
@@ -52,7 +53,7 @@ class Search:
     def foresee(self, facts: int) -> None:
         """Measure how long a pass over this many facts takes, if it may take long."""
         if facts * self.gathered.outputs.size >= _LONG:
-            self.pass_seconds = seconds_a_pass(self.gathered.problem())
+            self.pass_seconds = seconds_a_pass(self.moderate.problem())
             self.rivals_seconds = seconds_of_rivals(np.eye(len(self.weights)), self.gathered)
 
     def is_small(self, rows: Collection[int]) -> bool:
@@ -72,20 +73,20 @@ class Search:
         limits = Limits(_MOST_PASSES, max(1e-3, min(seconds, self.deadline.left)))
         if is_plain(len(self.gathered), *self.gathered.outputs.shape):
             start = self.weights.astype(np.float32)
-            solution = lbfgs_numpy.store(self.gathered.arrays(rows), start, limits, self.subspace)
+            solution = lbfgs_numpy.store(self.moderate.arrays(rows), start, limits, self.subspace)
             weights = np.asarray(solution.memory.weights, np.float64)
             inside = weights if self.subspace is None else self.subspace.projected(weights)
             self.weights, status = inside, solution.status
         else:
             # Repeated facts change nothing, and with a fixed length one compiled program serves all.
             repeated = np.resize(np.fromiter(rows, int, len(rows)), len(self.gathered))
-            solution = solve(self.gathered.problem(repeated), self._memory(), stop="exact", limits=limits)
+            solution = solve(self.moderate.problem(repeated), self._memory(), stop="exact", limits=limits)
             self.weights, status = np.asarray(solution.memory.matrix(), np.float64), solution.status
         return Outcome.STORABLE if status == Status.STORED and self.is_proved(rows) else Outcome.UNDECIDED
 
     def store_most(self, rows: Collection[int], seconds: float, progress: Progress) -> None:
         """Search for `seconds` for a W that stores as many of these facts as possible, and leave it in `weights`."""
-        problem, each = self.gathered.problem(rows), self.pass_seconds or None
+        problem, each = self.moderate.problem(rows), self.pass_seconds or None
         memory = store_most(problem, self._memory(), max(1e-3, seconds), progress, each)
         self.weights = np.asarray(memory.matrix(), np.float64)
 

@@ -125,7 +125,8 @@ class _Storing:
         lost = np.flatnonzero(~(stored := margins > 0))
         proved = (self.is_proved or not self.kept) and {*lost.tolist()} <= {*self.impossible}
         conflict, g = self._conflict(), self.gathered
-        taken, reasons = self.deadline.taken, (*self.obstructions, conflict)
+        taken = self.deadline.taken
+        reasons = (*(reason for reason in self.obstructions if not reason.to_rounding), conflict)
         about = {
             "loadstone": loadstone.__version__, "family": self.search.family, "seconds": round(taken, 3),
             "proved": proved, "repeated": g.repeated, "averaged": list(g.averaged),
@@ -196,7 +197,9 @@ class _Storing:
         return aside
 
     def _try_again(self, aside: list[int]) -> None:
-        """Add facts to those that are kept, as many at a time as fit; what does not fit alone is impossible."""
+        """Add facts to those that are kept, as many at a time as fit; what does not fit alone is impossible. Where none
+        is kept, as if the minimum of the loss is W = 0, there is nothing to prove."""
+        self.is_proved = self.is_proved or not self.kept
         waiting = deque([[row for row in aside if not self._is_obstructed(row)]])
         while waiting and self.is_proved and self._has_time_for_more():
             group = waiting.popleft()

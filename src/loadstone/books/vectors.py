@@ -5,6 +5,7 @@ Nothing in a file is executed: archives are read without pickles, and stated siz
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -16,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 
 from loadstone.arguments import refuse
 from loadstone.problems.archive import read_archive
+from loadstone.problems.arrays import exact_floats
 from loadstone.progress import Progress, silent
 
 Vector = Float[np.ndarray, "d"]
@@ -78,11 +80,18 @@ def _vector(name: str, values: Any) -> Vector:
         raise ValueError(f"{name} is not a list of numbers.") from error
     if vector.ndim != 1 or vector.size == 0 or vector.dtype.kind not in "fiu":
         raise ValueError(f"{name} is {vector.dtype} of shape {vector.shape}, but must be a list of real numbers.")
-    vector = vector if vector.dtype == np.float64 else vector.astype(np.float32)
     if not np.isfinite(vector).all() or not vector.any():
         what = "only zeros" if not vector.any() else "numbers that are not finite"
         raise ValueError(f"{name} has {what}, so nothing can be asked with it: leave the word out.")
-    return vector
+    exact = exact_floats(name, values)  # refuses what float64 does not hold, such as whole numbers beyond 2^53
+    return exact if vector.dtype in (np.float32, np.float64) else _in_few_digits(exact)
+
+
+def _in_few_digits(vector: Vector) -> Vector:
+    """The vector in float32, which takes half the memory, if that holds all its numbers."""
+    with np.errstate(over="ignore", under="ignore"):
+        single = vector.astype(np.float32)
+    return single if np.array_equal(single, vector) else vector
 
 
 def _text(path: Path, wanted: set[str], progress: Progress) -> Iterator[Entry]:
@@ -93,6 +102,9 @@ def _text(path: Path, wanted: set[str], progress: Progress) -> Iterator[Entry]:
         for line, raw in enumerate(file, 1):
             if line % _NOW_AND_THEN == 0:
                 progress(file.tell(), f"bytes of {path.name} are read")
+            if line == 1 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise ValueError(f"{path.name} is not UTF-8 text: save the file as UTF-8.")
+            raw = raw.removeprefix(codecs.BOM_UTF8) if line == 1 else raw
             parts = raw.rstrip().split(b" ") if b"\t" not in raw else raw.rstrip().split(b"\t")
             if line == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
                 width = int(parts[1])
@@ -107,13 +119,26 @@ def _text(path: Path, wanted: set[str], progress: Progress) -> Iterator[Entry]:
             first = parts[0].decode("utf-8", "replace")
             if word in wanted or first in wanted:
                 try:
-                    values = np.array([float(part) for part in numbers], np.float32)
+                    values = np.array([float(part) for part in numbers])
                     more = first in wanted and len(parts) != width + 1 and all(map(_is_number, parts[1:-width]))
                 except ValueError:
                     more = True
                 if more:
                     raise ValueError(f"line {line} of {path.name} has {first!r} without a vector of {width} numbers.")
-                yield f"line {line}", word, values
+                if (large := _rounded(numbers, values)) is not None:
+                    given = large.decode("ascii")
+                    raise ValueError(
+                        f"line {line} of {path.name} has {given} for {word!r}, which no float64 is: "
+                        "give numbers of fewer digits."
+                    )
+                yield f"line {line}", word, _in_few_digits(values)
+
+
+def _rounded(numbers: list[bytes], values: Vector) -> bytes | None:
+    """A whole number that float64 does not hold. Decimal fractions stand for the float64 nearest to them."""
+    large = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= 2.0**53))
+    whole = [(numbers[index], float(values[index])) for index in large if numbers[index].lstrip(b"+-").isdigit()]
+    return next((number for number, value in whole if int(number) != value), None)
 
 
 def _is_number(part: bytes) -> bool:
@@ -191,9 +216,11 @@ def _word_list(path: Path, words: str | Path | None) -> list[str]:
     if words is None and not listed.exists():
         raise refuse("words", None, f"a text file with one word a line, because {path.name} has numbers only")
     try:
-        return listed.read_text("utf-8-sig").splitlines()
+        text = listed.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{listed.name} is not UTF-8 text: save the file as UTF-8.") from error
+    # `splitlines` would also end a line at signs that words contain, such as U+2028.
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
 
 
 def _rows(path: Path, words: Iterable[str], vectors: np.ndarray, wanted: set[str]) -> Iterator[Entry]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,7 +27,7 @@ def recall(
     from loadstone.books.book import open_book
 
     opened = open_book(book)
-    names = [line.rstrip("\n") for line in sys.stdin if line.strip()] if subjects == ["-"] else subjects
+    names = list(_lines()) if subjects == ["-"] else subjects
     rows, unknown = [], []
     for subject in names:
         try:
@@ -40,6 +41,16 @@ def recall(
         print_table(book, rows)
     if unknown:
         raise typer.Exit(1)
+
+
+def _lines() -> Iterator[str]:
+    """The names on standard input, one a line, however its lines end."""
+    try:
+        for number, line in enumerate(sys.stdin):
+            if name := (line.removeprefix("\ufeff") if number == 0 else line).strip():
+                yield name
+    except UnicodeDecodeError as error:
+        raise ValueError("standard input is not UTF-8 text: send it as UTF-8.") from error
 
 
 def _rows(book: Book, subject: str, top: int) -> list[dict[str, object]]:

@@ -8,7 +8,7 @@ import typer
 
 from loadstone.arguments import positive
 from loadstone.cli import options
-from loadstone.cli.facts_words import about, described, gathered_from, say_obstructions
+from loadstone.cli.facts_words import about, counted, described, gathered_from, say_obstructions, some
 from loadstone.cli.output import print_json, print_pairs, say
 
 
@@ -27,9 +27,10 @@ def screen(
     from loadstone.books.screening import screen as screened
 
     result = screened(gathered, seconds)
-    known, verdict = about(gathered), result.verdict
+    known, verdict, aside = about(gathered), result.verdict, gathered.names(result.aside)
     if json:
         numbers = {"input_rank": result.input_rank, "output_rank": result.output_rank, "verdict": verdict.verdict}
+        numbers |= {"aside": aside, "others": result.others and result.others.verdict}
         reasons = [described(gathered, reason) for reason in result.obstructions]
         print_json(known | numbers | {"obstructions": reasons, "seconds": verdict.seconds})
         return
@@ -38,8 +39,13 @@ def screen(
         "directions that the subjects span": result.input_rank, "directions that the answers span": result.output_rank,
         "all of them together": verdict.verdict,
     }  # fmt: skip
+    if aside and result.others is not None:
+        rows[f"without {counted(len(aside), 'fact', 'facts')} of these"] = result.others.verdict
     print_pairs(f"{facts} with {vectors}", {name: str(value) for name, value in rows.items()})
     say(verdict.reason)
+    if aside:
+        left = "and no fact is left" if result.others is None else f"the others together are {result.others.verdict}"
+        say(f"Without {some(aside)}: {left}.")
     say_obstructions(result.obstructions)
     if not result.obstructions:
         say("No two subjects or answers are in each other's way.")

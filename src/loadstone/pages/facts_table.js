@@ -4,7 +4,7 @@
 const ROW_HEIGHT = 30, ROWS_BEYOND_VIEW = 10, LONGEST_HINT = 300;
 const everyFact = report.subjects.map((_, row) => row);
 const searched = everyFact.map((row) =>
-  [report.subjects[row], report.answers[report.targets[row]], report.answers[report.rivals[row]]].join("\n").toLowerCase());
+  [report.subjects[row], report.answers[report.targets[row]], report.answers[report.rivals[row]]].join("\n").normalize().toLowerCase());
 const sorting = { column: null, falling: false };
 let listed = everyFact;
 
@@ -29,7 +29,7 @@ function keyOf(column) {
 
 /** Search and sort, then show from the top. Facts that are equal in a column stay in the order of the book. */
 function list() {
-  const words = element("search").value.trim().toLowerCase(), missing = element("only-missing").checked;
+  const words = element("search").value.trim().normalize().toLowerCase(), missing = element("only-missing").checked;
   listed = everyFact.filter((row) => (!missing || isMissing.has(row)) && searched[row].includes(words));
   if (sorting.column) {
     const key = keyOf(sorting.column), sign = sorting.falling ? -1 : 1;

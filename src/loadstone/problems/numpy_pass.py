@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float, Float64, Int
 
 from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.moderate import given_scale, moderate
 from loadstone.threads import shared_out
 
 if TYPE_CHECKING:
@@ -206,10 +207,13 @@ Rivals = tuple[Int[np.ndarray, "n"], Float64[np.ndarray, "n"]]
 def scores_of(
     weights: Float[np.ndarray, "d d"], facts: WithVectors, rows: Collection[int]
 ) -> Iterator[tuple[Int[np.ndarray, "b"], Float64[np.ndarray, "b m"]]]:
-    """Blocks of rows, and the scores u^T W e of all answers for each of them, in float64."""
-    indices, outputs = np.fromiter(rows, int, len(rows)), facts.outputs.astype(np.float64)
+    """Blocks of rows, and the scores u^T W e of all answers for each of them, in float64. Scores beyond its range are
+    brought into it by a power of two, the same for all scores of a row."""
+    indices, (outputs, of_outputs) = np.fromiter(rows, int, len(rows)), moderate(facts.outputs.astype(np.float64))
+    matrix, of_matrix = moderate(weights.T.astype(np.float64))
     for part in np.array_split(indices, max(1, len(indices) * len(outputs) // _BLOCK)):
-        yield part, facts.inputs[part].astype(np.float64) @ weights.T.astype(np.float64) @ outputs.T
+        inputs, of_inputs = moderate(facts.inputs[part].astype(np.float64), axis=1)
+        yield part, given_scale(inputs @ matrix @ outputs.T, of_inputs + of_outputs + of_matrix)
 
 
 def margins_of(
@@ -256,22 +260,25 @@ def _rivals_in_float32(weights: Float[np.ndarray, "d d"], facts: WithVectors, in
     So another answer may score better than the rival, but by no more than twice that. Facts whose margin is positive
     and not larger are looked at again in float64: whether a fact is stored is certain.
     """
-    d = weights.shape[0]
-    longest = float(np.linalg.norm(facts.outputs.astype(np.float64), axis=1).max()) or 1.0
-    outputs = (facts.outputs / longest).astype(np.float32)
+    d, (vectors, of_outputs) = weights.shape[0], moderate(facts.outputs)
+    matrix, of_matrix = moderate(weights.T.astype(np.float64))
+    longest = float(np.linalg.norm(vectors.astype(np.float64), axis=1).max()) or 1.0
+    outputs = (vectors / longest).astype(np.float32)
     rivals, margins = np.empty(len(indices), int), np.empty(len(indices))
     doubtful = np.zeros(len(indices), bool)
 
     def score(part: Int[np.ndarray, "b"]) -> None:
         rows = indices[part]
-        queries = facts.inputs[rows].astype(np.float64) @ weights.T.astype(np.float64)
+        inputs, of_inputs = moderate(facts.inputs[rows].astype(np.float64), axis=1)
+        queries = inputs @ matrix
         lengths = np.linalg.norm(queries, axis=1)
         scores = (queries / np.where(lengths > 0, lengths, 1.0)[:, None]).astype(np.float32) @ outputs.T
         _take_target_scores(scores, facts.targets[rows])
         rivals[part] = scores.argmax(axis=1)
-        difference = facts.outputs[facts.targets[rows]].astype(np.float64) - facts.outputs[rivals[part]]
-        margins[part] = (queries * difference).sum(axis=1)
-        doubtful[part] = (margins[part] > 0) & (margins[part] <= 2 * (d + 4) * _UNIT * lengths * longest)
+        difference = vectors[facts.targets[rows]].astype(np.float64) - vectors[rivals[part]]
+        differences = (queries * difference).sum(axis=1)
+        doubtful[part] = (differences > 0) & (differences <= 2 * (d + 4) * _UNIT * lengths * longest)
+        margins[part] = given_scale(differences, of_inputs + of_outputs + of_matrix, lengths * longest)
 
     blocks = np.array_split(np.arange(len(indices)), max(1, len(indices) * len(outputs) // _BLOCK_OF_SINGLES))
     with shared_out() as each:

@@ -14,7 +14,10 @@ from jaxtyping import Float64, Int
 
 from loadstone.arguments import refuse
 from loadstone.deadline import Deadline
+from loadstone.memories.families import subspace_of
 from loadstone.problems.arrays import Arrays, HasArrays, arrays_of
+from loadstone.proofs.conditioned import Conditioned
+from loadstone.proofs.strict import excludes_all
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.readable import readable
 from loadstone.solvers.decide import decide
@@ -48,7 +51,7 @@ def conflict_in(
 ) -> Conflict | None:
     """A small conflict of an instance that is not storable; None if no proof was found that it is not.
 
-    verdict: the verdict on the instance, if it is known.
+    verdict: the verdict on the instance, if it is known. It is checked: one on another instance is refused.
     seconds: most time; then the conflict may not be minimal.
     family: the linear family of W.
 
@@ -62,6 +65,8 @@ def conflict_in(
     if arrays.decoupled:
         raise refuse("instance", "a decoupled one", "one with shared outputs, whose facts can be left out one by one")
     deadline = Deadline(seconds)
+    if verdict is not None:
+        _check_belongs(verdict, arrays, family)
     proof = verdict or decide(arrays, seconds=seconds, family=family)
     if proof.verdict != Outcome.NOT_STORABLE:
         return None
@@ -85,6 +90,22 @@ def conflict_in(
             rows, proof = _needed(arrays, rest, without_it, deadline, family)
             untried &= set(rows.tolist())
     return Conflict(tuple(rows.tolist()), proof, minimal)
+
+
+def _check_belongs(verdict: Verdict, arrays: Arrays, family: str) -> None:
+    """Refuse a verdict whose proof does not hold for this instance and family."""
+    if not isinstance(verdict, Verdict):
+        raise refuse("verdict", verdict, "None, or what decide returned for this instance")
+    subspace, d = subspace_of(family, arrays.inputs.shape[1]), arrays.inputs.shape[1]
+    certificate, witness, holds = verdict.certificate, verdict.witness, verdict.verdict == Outcome.UNDECIDED
+    if verdict.verdict == Outcome.NOT_STORABLE and certificate is not None:
+        fits = certificate.shape == (len(arrays.targets), len(arrays.outputs))
+        holds = fits and excludes_all(arrays, certificate, subspace)
+    if verdict.verdict == Outcome.STORABLE and witness is not None:
+        holds = witness.shape == (d, d) and Conditioned(arrays, subspace).witness(witness) is not None
+    if not holds:
+        allowed = f"one on this instance and the family {family!r}, for which its proof does not hold"
+        raise refuse("verdict", str(verdict.verdict), allowed)
 
 
 def _needed(

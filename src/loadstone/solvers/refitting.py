@@ -22,7 +22,7 @@ from loadstone.arguments import positive
 from loadstone.deadline import Deadline
 from loadstone.memories.families import subspace_of
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.numpy_pass import ExactPass
+from loadstone.problems.numpy_pass import margins_of
 from loadstone.progress import Progress, silent
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.proofs.verdict import Outcome
@@ -30,7 +30,6 @@ from loadstone.solvers.decide import decide, is_compiled
 
 #: A verdict may take this share of the time that is left, so that one hard fact does not use up that of all others.
 _OF_THE_REST = 0.5
-_ROWS_AT_A_TIME = 1024
 
 
 @dataclass(frozen=True)
@@ -159,11 +158,7 @@ class _Refitting:
 
     def _stored(self, weights: Float64[np.ndarray, "d d"]) -> Bool[np.ndarray, "k"]:
         """Which facts W stores, in their order, as computed in float64."""
-        stored = [np.empty(0, bool)]
-        for first in range(0, len(self.order), _ROWS_AT_A_TIME):
-            exact = ExactPass(self._part(self.order[first : first + _ROWS_AT_A_TIME]))
-            stored.append(np.asarray(exact.margins(exact.scores(weights))) > 0)
-        return np.concatenate(stored)
+        return margins_of(weights, self.facts, self.order) > 0
 
     def _part(self, rows: list[int]) -> Arrays:
         return Arrays(self.facts.inputs[rows], self.facts.outputs, self.facts.targets[rows])

@@ -25,6 +25,7 @@ import numpy as np
 from jaxtyping import Float, Float64
 from scipy.optimize import nnls
 
+from loadstone.arguments import refuse
 from loadstone.problems.arrays import Arrays
 
 #: Second moments get the smallest multiple of the identity that keeps their condition number below this. Inputs outside
@@ -33,6 +34,8 @@ _CONDITION = 1e10
 #: Where a query needs more than this many times the change that the worst rival alone asks for, the answer cannot win.
 _FAR = 1e5
 _TOLERANCE = 1e-6
+#: An update works with products of four entries.
+_LARGEST = 1e70
 #: An edit that is alone in a batch gets this share of the change that it asks for, if lambda is not given.
 SHARE = 0.9
 
@@ -46,6 +49,7 @@ def one_at_a_time(
     edits: which of them are new or changed. Each one counts among the others once it is made.
     margin: by which the answer of each edit is to win. An edit whose answer can never win is left out.
     """
+    _check_scale(facts)
     answers, updated, moment = Answers(facts.outputs), np.asarray(weights, np.float64), _moment(_kept(facts, edits))
     for row in edits:
         key, value = _wanted(answers, updated, facts, row, margin)
@@ -62,6 +66,7 @@ def all_at_once(
 
     old: lambda, the weight of a fact that is to stay beside that of an edit; see `weight_of_old`.
     """
+    _check_scale(facts)
     answers, start, kept = Answers(facts.outputs), np.asarray(weights, np.float64), _kept(facts, edits)
     wanted = [_wanted(answers, start, facts, row, margin) for row in edits]
     possible = [(key, value) for key, value in wanted if value is not None]
@@ -137,6 +142,15 @@ class Answers:
             if shortest is None:
                 return None
             change = shortest
+
+
+def _check_scale(facts: Arrays) -> None:
+    """Refuse vectors whose second moments leave the range of float64. Decisions do not depend on the scale."""
+    for name, vectors in (("inputs", facts.inputs), ("outputs", facts.outputs)):
+        size = float(np.abs(vectors).max())
+        if not 1 / _LARGEST < size < _LARGEST:
+            allowed = f"between {1 / _LARGEST:g} and {_LARGEST:g} for an update: multiply them by one number, or refit"
+            raise refuse(f"the largest of the {name}", size, allowed)
 
 
 def _wanted(
