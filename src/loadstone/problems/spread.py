@@ -111,19 +111,25 @@ class Spread(Wrapper):
         return self.pieces.scores(queries, rows)[:, : self.outputs]
 
     def arrays(self) -> Arrays:
-        n, pieces = self.count, self.pieces.source if isinstance(self.pieces, Stored) else self.pieces
-        if isinstance(pieces, Regenerated):
-            return replace(pieces, inputs=pieces.inputs[:n], target_outputs=pieces.target_outputs[:n]).arrays()
+        n, pieces = self.count, self.pieces
+        if isinstance(pieces, Regenerated | Stored):
+            changes: dict[str, Any] = {"inputs": pieces.inputs[:n], "target_outputs": pieces.target_outputs[:n]}
+            if isinstance(pieces, Stored) and pieces.parts is pieces.rounded:
+                pieces = pieces.source
+            if isinstance(pieces, Stored):
+                in_order = _in_order(pieces.parts, self.mesh.size)[:n]
+                changes |= {"parts": (in_order,), "source": replace(pieces.source, **changes)}
+            return replace(pieces, **changes).arrays()
         if isinstance(pieces, Separate):
             return Separate(pieces.inputs[:n], pieces.outputs[:n], pieces.targets[:n]).arrays()
-        whole = pieces.inputs[:n], pieces.outputs[: self.outputs], pieces.targets[:n]
-        return pieces.given.arrays or Arrays(*(np.asarray(part) for part in whole))
+        inputs, outputs, targets = pieces.inputs[:n], pieces.outputs[: self.outputs], pieces.targets[:n]
+        return replace(pieces, inputs=inputs, outputs=outputs, targets=targets).arrays()
 
     def in_float32(self) -> Spread:
         return replace(self, pieces=self.pieces.in_float32())
 
     def in_float64(self) -> Spread:
-        if isinstance(self.pieces, Facts) and self.pieces.given.arrays is not None:
+        if isinstance(self.pieces, Facts) and self.pieces.given is not None:
             return laid_out(self.together(), self.mesh, self.ring)
         return replace(self, pieces=self.pieces.in_float64())
 
@@ -167,6 +173,12 @@ def _numbered(pieces: Pieces, first: Int[Array, ""]) -> Pieces:
     if isinstance(pieces, Stored):
         return replace(pieces, source=replace(pieces.source, first=first))
     return pieces
+
+
+def _in_order(parts: tuple[Array, ...], devices: int) -> Float[np.ndarray, "n d m"]:
+    """Stored outputs in the order of their associations: every device has some rows of each part."""
+    by_device = [np.asarray(part).reshape(devices, -1, *part.shape[1:]) for part in parts]
+    return np.concatenate(by_device, axis=1).reshape(-1, *parts[0].shape[1:])
 
 
 def _scores_everywhere(recall: Recall) -> Recall:
@@ -229,4 +241,5 @@ def stored_on_devices(source: Regenerated, mesh: Mesh, dtype: str) -> Stored:
 
     parts = tuple(part(after, min(rows, each - after)) for after in range(0, each, rows))
     description = f"decoupled, outputs stored in {dtype}"
-    return Stored(source.inputs, source.target_outputs, parts, source, description, source.shares)
+    rounded = None if dtype == "float32" else parts
+    return Stored(source.inputs, source.target_outputs, parts, source, description, source.shares, rounded)
