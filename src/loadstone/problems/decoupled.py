@@ -21,12 +21,12 @@ from loadstone.kernels.outputs import RegeneratedOutputs, StoredOutputs, check_q
 from loadstone.kernels.recall import Recall, Slope
 from loadstone.kernels.table import Case, is_faster_in_float16, regenerated_pass, stored_pass
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.budget import Budget
+from loadstone.problems.budget import MOST_FACTS, Budget, budget_of
 from loadstone.problems.problem import PassWithSlopes, Problem
 from loadstone.problems.separate import Separate
 from loadstone.streams.counters import Key
 from loadstone.streams.embeddings import decoupled_vectors
-from loadstone.streams.stream import Stream
+from loadstone.streams.stream import Stream, stream_of
 from loadstone.trees import tree
 
 #: How the outputs are held: stored if they fit ('auto'), stored, or regenerated in every pass.
@@ -187,7 +187,8 @@ class Stored(PassWithSlopes):
         return self._exact
 
     def in_float64(self) -> Stored | Regenerated:
-        return _doubled(self._exact)
+        exact = self._exact
+        return _doubled(exact) if isinstance(exact, Stored) else _doubled(exact)
 
 
 Held = TypeVar("Held", Regenerated, Stored)
@@ -240,10 +241,10 @@ def decoupled(
         >>> problem.arrays().outputs.shape, problem.description
         ((6, 6, 4), 'decoupled, outputs regenerated')
     """
-    p, d = whole("p", p, 2), stream.d
+    p, d = whole("p", p, 2, MOST_FACTS), stream_of(stream).d
     hold, dtype = choice("hold", hold, WAYS_TO_HOLD), choice("dtype", dtype, STORED_DTYPES)
     answers, frequencies = check_answers(answers, frequencies)
-    budget = budget or Budget()
+    budget = budget_of(budget)
     if answers is not None:
         check_stored_answers(hold, dtype)
         budget.require(4 * p * d * (6 + answers), "the decoupled problem with outputs stored")

@@ -144,7 +144,7 @@ def facts(
     n, m = inputs.shape[0], outputs.shape[0]
     if targets is None and n != m:
         raise refuse("targets", None, f"given, because {n} inputs and {m} outputs do not pair one to one")
-    given = Arrays(inputs, outputs, np.arange(n) if targets is None else np.asarray(targets))
+    given = Arrays(inputs, outputs, np.arange(n) if targets is None else targets)  # type: ignore[arg-type]
     with np.errstate(over="ignore"):  # what is too large is refused below
         kind = np.float64 if jax.config.read("jax_enable_x64") else np.float32
         single = [part.astype(kind) for part in (inputs, outputs)]
@@ -155,8 +155,8 @@ def facts(
     description = "outputs shared" if exact else f"outputs shared, float64 rounded to {single[0].dtype}"
     # Put on the device as they are: `jnp.asarray` would compile a program for each shape.
     vectors, indices = [jax.device_put(part) for part in single], jax.device_put(given.targets.astype(np.int32))
-    kept = None if exact else given
-    problem = Facts(vectors[0], vectors[1], indices, block or block_rows(n, m), description, given=kept)
+    block = block_rows(n, m) if block is None else whole("block", block, 1)
+    problem = Facts(vectors[0], vectors[1], indices, block, description, given=None if exact else given)
     return problem if shares is None else problem.weighted(shares)
 
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from loadstone.arguments import refuse, whole
+from loadstone.arguments import instance_of, refuse, whole
 from loadstone.kernels.recall import Recall, Slope, without_padding
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.decoupled import Regenerated, Stored
@@ -106,6 +106,7 @@ def padded(longer: Facts | Regenerated | Stored, p: int) -> Padded:
         >>> problem.inputs.shape, problem.arrays().inputs.shape
         ((8, 4), (6, 4))
     """
+    instance_of("longer", longer, (Facts, Regenerated, Stored), "facts, or an original or decoupled problem")
     rows = longer.inputs.shape[0]
     p = whole("p", p, 2, rows)
     # Under `jax.eval_shape` there are only shapes, and no numbers to compare.

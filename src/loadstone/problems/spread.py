@@ -19,7 +19,7 @@ from jax import lax
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Float, Int
 
-from loadstone.arguments import refuse
+from loadstone.arguments import refuse, true_or_false
 from loadstone.kernels.recall import Recall, Slope, without_padding
 from loadstone.kernels.shared_ring import ring_pass
 from loadstone.problems.arrays import Arrays
@@ -200,7 +200,7 @@ def spread(problem: Problem, devices: int, *, ring: bool = False) -> Spread:
     """
     if not isinstance(problem, Facts | Regenerated | Stored | Separate):
         raise refuse("problem", type(problem).__name__, "one that can be cut: facts, original or decoupled, not padded")
-    if ring and not isinstance(problem, Facts):
+    if true_or_false("ring", ring) and not isinstance(problem, Facts):
         raise refuse("ring", ring, "False for a decoupled problem, whose outputs are cut with its inputs")
     return laid_out(problem, mesh_of(devices), ring)
 
