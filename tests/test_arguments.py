@@ -137,8 +137,8 @@ def in_a_folder(tmp_path_factory):
 
 @pytest.mark.usefixtures("in_a_folder")
 def test_public_functions_take_what_is_right():
-    for call, given in calls().values():
-        call(**given)
+    for call, right in calls().values():
+        call(**right)
 
 
 @pytest.mark.usefixtures("in_a_folder")

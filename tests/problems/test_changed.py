@@ -15,6 +15,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.grouped import grouped
+from loadstone.problems.instance import Instance
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.problems.separate import separate
@@ -141,6 +142,27 @@ def test_zero_inputs_cannot_be_stored():
         assert decide(nothing).verdict == "not storable"
         assert solve(nothing).status != "stored"
         assert measure(nothing, Full(W.astype(np.float64))).accuracy == 0
+
+
+def test_digits_do_not_change_with_the_array_that_they_came_from():
+    inputs, outputs, targets = INPUTS.copy(), OUTPUTS.copy(), np.arange(6)
+    problem = facts(inputs, outputs, targets=targets)
+    inputs[:], outputs[:], targets[:] = 0, 0, 0
+    arrays = problem.arrays()
+    np.testing.assert_array_equal(arrays.inputs, INPUTS)
+    np.testing.assert_array_equal(arrays.outputs, OUTPUTS)
+    np.testing.assert_array_equal(arrays.targets, np.arange(6))
+
+
+@pytest.mark.parametrize("make", [lambda: facts(INPUTS, OUTPUTS), *(
+    lambda kind=kind, answers=answers: Instance(STREAM, 6, kind=kind, answers=answers)
+    for kind in ("original", "decoupled", "groups:2") for answers in (None, 3)
+)])  # fmt: skip
+def test_exact_arrays_cannot_be_written_to(make):
+    one = make()
+    for name in ("inputs", "outputs", *(["targets"] if isinstance(one, Instance) else [])):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(one.arrays(), name)[:] = 0
 
 
 def test_digits_stay_with_what_was_not_changed():

@@ -12,7 +12,6 @@ from jax.tree_util import default_registry, keystr
 from jaxtyping import Array, Float
 
 from loadstone.arguments import refuse
-from loadstone.given_arrays import is_masked
 from loadstone.memories.memory import Memory
 from loadstone.problems.loss import queries_of, takes_precision
 from loadstone.readable import in_short
@@ -157,9 +156,9 @@ def as_memory(given: Any) -> Any:
 
 
 def refuse_masked(pytree: Any) -> None:
-    """Refuse a memory one of whose arrays has masked entries: JAX would drop the mask."""
-    if any(map(is_masked, jax.tree.leaves(pytree))):
-        raise refuse("memory", "one with masked entries", "a pytree whose arrays have none")
+    """Refuse a memory with masked arrays, which JAX does not take."""
+    if any(isinstance(leaf, np.ma.MaskedArray) for leaf in jax.tree.leaves(pytree)):
+        raise refuse("memory", "one with masked arrays", "a pytree whose arrays are not masked")
 
 
 def as_given(memory: Any, given: Any) -> Any:

@@ -156,13 +156,21 @@ def facts(
     # Put on the device as they are: `jnp.asarray` would compile a program for each shape.
     vectors, indices = [jax.device_put(part) for part in single], jax.device_put(given.targets.astype(np.int32))
     block = block_rows(n, m) if block is None else whole("block", block, 1)
-    problem = Facts(vectors[0], vectors[1], indices, block, description, given=None if exact else given)
+    problem = Facts(vectors[0], vectors[1], indices, block, description, given=None if exact else _copy(given))
     return problem if shares is None else problem.weighted(shares)
 
 
 def facts_of(arrays: Arrays) -> Facts:
     """The problem of an instance with shared outputs."""
     return facts(arrays.inputs, arrays.outputs, targets=arrays.targets)
+
+
+def _copy(arrays: Arrays) -> Arrays:
+    """The same numbers, which nobody can change any more."""
+    parts = [np.array(part) for part in (arrays.inputs, arrays.outputs, arrays.targets)]
+    for part in parts:
+        part.flags.writeable = False
+    return Arrays(*parts)
 
 
 def _unrounded(array: Array, given: np.ndarray) -> Array | np.ndarray:

@@ -108,7 +108,11 @@ class Instance:
             columns = self.stream.grouped_outputs(p, sets_of_outputs(self.kind, p), m)
             outputs = np.ascontiguousarray(np.asarray(columns).transpose(0, 2, 1))
         own = self.answers is None
-        return Arrays(inputs, outputs, np.arange(p) if own else self.stream.targets(p, m, self.frequencies))
+        targets = np.arange(p) if own else self.stream.targets(p, m, self.frequencies)
+        arrays = Arrays(inputs, outputs, targets)
+        for part in (arrays.inputs, arrays.outputs, arrays.targets):
+            part.flags.writeable = False  # others are given the same arrays
+        return arrays
 
     def problem(
         self,

@@ -138,8 +138,8 @@ def check_memory(problem: Problem, memory: Any) -> None:
     wanted = problem.inputs.shape
     try:
         queries = jax.eval_shape(queries_of, memory, problem.inputs)
-    except TypeError as error:  # products of arrays that do not fit
-        sizes = ", ".join(str(leaf.shape) for leaf in jax.tree.leaves(memory))
+    except (TypeError, IndexError, AttributeError) as error:  # products of arrays that do not fit, or of no arrays
+        sizes = ", ".join(str(np.shape(leaf)) for leaf in jax.tree.leaves(memory))
         allowed = f"one that makes queries of inputs of shape {wanted} ({' '.join(str(error).split())[:120]})"
         raise refuse("memory", f"one with arrays of shape {sizes}", allowed) from error
     if getattr(queries, "shape", None) != wanted:

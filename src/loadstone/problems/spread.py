@@ -108,7 +108,10 @@ class Spread(Wrapper):
         return lambda memory: step(self.pieces, memory)
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
-        return self.pieces.scores(queries, rows)[:, : self.outputs]
+        # Of several stored arrays each device has some rows, so they are not in the order of the associations.
+        several = isinstance(self.pieces, Stored) and len(self.pieces.parts) > 1
+        pieces = self.pieces.source if several else self.pieces
+        return pieces.scores(queries, rows)[:, : self.outputs]
 
     def arrays(self) -> Arrays:
         n, pieces = self.count, self.pieces
