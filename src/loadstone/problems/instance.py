@@ -109,10 +109,8 @@ class Instance:
             outputs = np.ascontiguousarray(np.asarray(columns).transpose(0, 2, 1))
         own = self.answers is None
         targets = np.arange(p) if own else self.stream.targets(p, m, self.frequencies)
-        arrays = Arrays(inputs, outputs, targets)
-        for part in (arrays.inputs, arrays.outputs, arrays.targets):
-            part.flags.writeable = False  # others are given the same arrays
-        return arrays
+        outputs.flags.writeable = False  # others are given the same arrays; those of JAX are read-only as they are
+        return Arrays(inputs, outputs, targets)
 
     def problem(
         self,

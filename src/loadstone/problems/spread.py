@@ -109,8 +109,9 @@ class Spread(Wrapper):
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
         # Of several stored arrays each device has some rows, so they are not in the order of the associations.
-        several = isinstance(self.pieces, Stored) and len(self.pieces.parts) > 1
-        pieces = self.pieces.source if several else self.pieces
+        pieces = self.pieces
+        if isinstance(pieces, Stored) and len(pieces.parts) > 1:
+            pieces = pieces.source
         return pieces.scores(queries, rows)[:, : self.outputs]
 
     def arrays(self) -> Arrays:
