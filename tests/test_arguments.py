@@ -9,8 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import loadstone
 from loadstone.arguments import choice, file_name, positive, rank_fraction, rank_of, refuse, whole
+from loadstone.former_names import FORMER
 from tests.arguments_of import refusals
+from tests.public_calls import NOT_CALLED, WRONG, answer, calls, wrong_calls
 
 NUMBERS = st.one_of(
     st.integers(), st.integers(-5, 5), st.floats(), st.fractions(), st.floats(0, 2), st.integers(0, 9).map(np.int8),
@@ -111,3 +114,45 @@ def test_public_functions_say_which_argument_is_wrong_and_what_is_allowed():
     assert {(function, name) for function, name in vague if function not in inner} <= {
         ("InBlocks", "batch"), ("facts_capacity", "d"), ("counting_bound", "bits"), ("predict_facts", "frequencies"),
     }  # fmt: skip
+
+
+#: A function that is called with what it does not take raises an error of its own.
+OWN_ERRORS = {("progress", "a class"), ("progress", "a function")}
+#: Values of every sort; the others are tried with them in `make soak`.
+FEW = {"None", "a word", "nan", "-1", "2**70", "a list", "an object", "a cube", "datetime64", "masked", "many digits"}
+#: Arguments that refuse some values in the words of Python.
+VAGUE = {
+    ("check_proof", "path"), ("conflict_in", "seconds"), ("conflict_in", "verdict"), ("decide", "progress"),
+    ("remember", "columns"), ("remember", "pairs"), ("remember", "vectors"), ("write_proof", "about"),
+    ("write_proof", "verdict"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def in_a_folder(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("files"))
+        yield
+
+
+@pytest.mark.usefixtures("in_a_folder")
+def test_public_functions_take_what_is_right():
+    for call, right in calls().values():
+        call(**right)
+
+
+@pytest.mark.usefixtures("in_a_folder")
+@pytest.mark.parametrize("values", [FEW, pytest.param(WRONG.keys() - FEW, marks=pytest.mark.soak)])
+def test_what_is_wrong_is_refused_by_the_name_of_its_argument(values):
+    """Every public function with each of its arguments of a kind, a size or a shape that it does not take."""
+    tried = [call for call in wrong_calls() if call[2] in values and call[1:] not in OWN_ERRORS]
+    assert len(tried) > 2500
+    said = {call: words for call in tried if (words := answer(*call))}
+    assert {call: words for call, words in said.items() if (call[0].rpartition(".")[2], call[1]) not in VAGUE} == {}
+
+
+def test_every_public_function_is_tried():
+    names = {home[1] for home in loadstone._HOMES.values()} | {home.rpartition(".")[2] for home in FORMER.values()}
+    same = {"margin_codimension", "train"}  # old and short names of others
+    tried = {name.rpartition(".")[2] for name in calls()}
+    assert names - tried - NOT_CALLED - same == set()

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 from numbers import Integral, Real
+from typing import Any, TypeVar
+
+Value = TypeVar("Value")
 
 #: A value is shown with at most this many characters.
 _MOST_SHOWN = 300
@@ -54,6 +58,25 @@ def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
     return str(value)
 
 
+def instance_of(name: str, value: Value, kinds: type | tuple[type, ...], allowed: str) -> Value:
+    """`value` if it is of this class, or of one of these, or a refusal."""
+    if not isinstance(value, kinds):
+        raise refuse(name, value, allowed)
+    return value
+
+
+def true_or_false(name: str, value: Any) -> bool:
+    """`value` as True or False, of Python or of NumPy, or a refusal."""
+    if type(value).__name__ not in ("bool", "bool_"):
+        raise refuse(name, value, "True or False")
+    return bool(value)
+
+
+def path_of(name: str, value: Value) -> Value:
+    """`value` if it can be the path of a file, or a refusal."""
+    return instance_of(name, value, (str, os.PathLike), "the name of a file")
+
+
 def file_name(name: str, value: str) -> str:
     """`value` if a file can have this name, or a refusal. Whether the file can be written is checked in `files`."""
     if not value.strip() or "\0" in value:
@@ -82,4 +105,5 @@ def _shown(value: object) -> str:
         text = repr(value)
     except ValueError:  # Python does not write out whole numbers of thousands of digits
         return "a number of thousands of digits"
+    text = " ".join(text.split()) if "\n" in text else text  # one line, also of an array
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}... ({len(text)} characters)"

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from loadstone.arguments import refuse
+from loadstone.arguments import path_of, refuse
 
 
 def check_writable(path: str | Path) -> Path:
     """Refuse, before any long work, a path at which `write_whole` cannot make a file."""
+    path_of("path", path)
     if str(path) in ("", ".") or "\0" in str(path):
         raise refuse("file", str(path), "the name of a file")
     path = Path(path)

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from loadstone.arguments import refuse, whole
+from loadstone.given_arrays import real_array
 
 Frequencies = str | tuple[float, ...]
 
@@ -42,6 +43,9 @@ def shares_of(answers: int, frequencies: Frequencies) -> np.ndarray:
         weights = np.arange(1.0, answers + 1) ** -float(exponent or 0)
     else:
         weights = np.asarray(frequencies)
+        with np.errstate(over="ignore"):
+            # Scaled only where the sum is too large for a float, so that all others keep their last digit.
+            weights = weights if np.isfinite(weights.sum()) else weights / weights.max()
     return weights / weights.sum()
 
 
@@ -71,8 +75,10 @@ def _word(text: str) -> str:
 
 
 def _numbers(values: object, answers: int) -> tuple[float, ...]:
-    numbers = tuple(values) if isinstance(values, Sequence | np.ndarray) else ()
-    if not numbers or any(isinstance(n, bool) or not isinstance(n, int | float | np.number) for n in numbers):
+    if not isinstance(values, Sequence | np.ndarray) or any(isinstance(one, bool) for one in values):
+        raise refuse("frequencies", values, _ALLOWED)
+    numbers = real_array("frequencies", values, _ALLOWED)
+    if numbers.ndim != 1 or not numbers.size:
         raise refuse("frequencies", values, _ALLOWED)
     if len(numbers) != answers:
         raise ValueError(f"frequencies has {len(numbers)} numbers, but must have {answers}, one for each answer.")

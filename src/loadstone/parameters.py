@@ -38,8 +38,10 @@ def values_in(what: str, text: str, names: Sequence[str]) -> dict[str, object]:
 
 def named(what: str, name: str, known: Mapping[str, type]) -> type:
     """The class registered under a name, or a refusal that suggests the nearest name."""
+    if not isinstance(name, str):
+        raise refuse(what, name, "one of " + ", ".join(known))
     if name not in known:
-        near = difflib.get_close_matches(str(name), known, n=1)
+        near = difflib.get_close_matches(name, known, n=1)
         suggestion = f" (did you mean {near[0]!r}?)" if near else ""
         raise refuse(what, name, "one of " + ", ".join(known) + suggestion)
     return known[name]

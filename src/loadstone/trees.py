@@ -20,7 +20,7 @@ Node = TypeVar("Node", bound=type)
 _told_apart: WeakSet[type] = WeakSet()
 
 
-def tree(data: Sequence[str], meta: Sequence[str] = ()) -> Callable[[Node], Node]:
+def tree(data: Sequence[str], meta: Sequence[str] = (), apart: Sequence[str] = ()) -> Callable[[Node], Node]:
     """A decorator that registers a dataclass as a pytree.
 
     `jax.tree_util.register_dataclass` would do, but for one thing: in jaxlib 0.10.2 the structures of two such classes
@@ -30,8 +30,9 @@ def tree(data: Sequence[str], meta: Sequence[str] = ()) -> Callable[[Node], Node
 
     data: fields that hold arrays, or other pytrees.
     meta: static fields, for whose values programs are compiled; they have to be hashable.
+    apart: fields that no program sees. What crosses `jit`, or is rebuilt from its arrays, has their defaults again.
     """
-    arrays, constants = tuple(data), tuple(meta)
+    arrays, constants, left_out = tuple(data), tuple(meta), tuple(apart)
 
     keys = tuple(map(GetAttrKey, arrays))
 
@@ -43,7 +44,7 @@ def tree(data: Sequence[str], meta: Sequence[str] = ()) -> Callable[[Node], Node
         return tuple(zip(keys, children)), constant
 
     def register(node: Node) -> Node:
-        _check_fields(node, arrays, constants)
+        _check_fields(node, arrays, constants, left_out)
 
         def unflatten(constant: tuple, children: Iterable) -> Any:
             return node(**dict(zip(arrays, children)), **dict(zip(constants, constant)))
@@ -79,9 +80,13 @@ def parameters(value: object) -> str:
     return "" if constants is None or constants == () else str(constants)
 
 
-def _check_fields(node: type, data: tuple[str, ...], meta: tuple[str, ...]) -> None:
+def _check_fields(node: type, data: tuple[str, ...], meta: tuple[str, ...], apart: tuple[str, ...]) -> None:
     if not is_dataclass(node):
         raise refuse("node", node.__name__, "a dataclass")
-    present, named = [field.name for field in fields(node) if field.init], [*data, *meta]
+    present, named = [field.name for field in fields(node) if field.init], [*data, *meta, *apart]
     if sorted(present) != sorted(named):
-        raise refuse("data and meta", named, f"all fields of {node.__name__}, each once ({', '.join(present)})")
+        raise refuse(
+            "data and meta" if not apart else "data, meta and apart",
+            named,
+            f"all fields of {node.__name__}, each once ({', '.join(present)})",
+        )

@@ -239,3 +239,13 @@ def test_a_family_of_a_memory_or_by_name_is_the_same():
     linear = {name for name in FAMILIES if is_linear(name)}
     assert linear == set(FAMILIES) - {"rank", "nonnegative", "psd", "relu", "gelu", "attention", "rounded"}
     assert initial_memory(1).matrix().shape == (1, 1) and initial_memory(4, family="relu:1").rank == 1
+
+
+@pytest.mark.parametrize("d, sentence", [
+    (2**31, "d is 2147483648, but must be a whole number of at least 1 and at most 2147483647"),
+    (2**31 - 1, "budget is .*, but a memory of this size needs .* lower p or d"),
+    (10**6, "budget is .*, but a memory of this size needs .* lower p or d"),
+])  # fmt: skip
+def test_a_memory_too_large_for_the_machine_is_refused_before_it_is_drawn(d, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        initial_memory(d)

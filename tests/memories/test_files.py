@@ -1,6 +1,8 @@
 import os
+from functools import partial
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -9,11 +11,20 @@ from safetensors.numpy import save_file
 
 from loadstone.files import write_whole
 from loadstone.measurements.accuracy import measure
+from loadstone.memories.cones import Nonnegative, PositiveSemidefinite
 from loadstone.memories.families import initial_memory
 from loadstone.memories.files import load_memory, save_memory
+from loadstone.memories.foreign import memory
 from loadstone.memories.full import Full
 from loadstone.memories.low_rank import LowRank
+from loadstone.memories.memory import kept
+from loadstone.memories.projected import Projected
 from loadstone.memories.recall import recall_index
+from loadstone.memories.rounding import Rounded
+from loadstone.memories.subspaces.given import Given
+from loadstone.memories.subspaces.masked import Blocks, Diagonal, Masked
+from loadstone.memories.subspaces.patterned import Circulant, Skew, Symmetric, Traceless
+from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.solvers.solve import solve
 from loadstone.streams.stream import Stream
@@ -32,6 +43,54 @@ def test_a_saved_memory_loads_back_and_recalls(tmp_path, kappa):
         family = "full" if kappa == 1 else "low rank"
         about = {"seed": "0", "kappa": str(kappa)}
         assert file.metadata() == {"format": "loadstone memory 1", "family": family} | about
+
+
+SUBSPACES = {
+    "symmetric": Symmetric(), "traceless": Traceless(), "skew": Skew(), "circulant": Circulant(), "blocks": Blocks(7),
+    "diagonal": Diagonal(), "masked": Masked(np.random.default_rng(1).random((7, 7)) < 0.6),
+    "given": Given(np.random.default_rng(2).standard_normal((5, 7, 7))),
+}  # fmt: skip
+KINDS = {name: partial(Projected.made, subspace=subspace) for name, subspace in SUBSPACES.items()} | {
+    "full": Full,
+    "low rank": lambda weights: LowRank(weights[:, :3], weights[:, 3:6]),
+    "psd": PositiveSemidefinite,
+    "nonnegative": Nonnegative,
+    "rounded": lambda weights: Rounded(weights, 3),
+}
+
+
+@pytest.mark.parametrize("library", ["numpy", "numpy in 64 bits", "jax", "jax in 64 bits"])
+@pytest.mark.parametrize("name", KINDS)
+def test_w_is_the_same_to_the_last_bit_when_it_is_loaded(tmp_path, name, library):
+    with jax.enable_x64("jax in 64" in library):
+        dtype = np.float64 if "64" in library else np.float32
+        weights = np.random.default_rng(0).standard_normal((7, 7)).astype(dtype)
+        saved = KINDS[name](jnp.asarray(weights) if "jax" in library else weights)
+        save_memory(tmp_path / "memory.safetensors", saved)
+        loaded = load_memory(tmp_path / "memory.safetensors")
+        before, after = saved.matrix(), loaded.matrix()
+        assert before.dtype == after.dtype == dtype or name == "rounded"
+        np.testing.assert_array_equal(np.asarray(before), np.asarray(after))
+        assert isinstance(before, np.ndarray) == isinstance(after, np.ndarray) or name == "rounded"
+
+
+@pytest.mark.parametrize("number", [2**31, 3_000_000_001, -(2**40) - 1, 2**62])
+def test_whole_numbers_of_more_than_31_bits_keep_their_value(number):
+    array = np.array([[number, 0], [0, number]])
+    assert np.asarray(kept(array)).tolist() == array.tolist()
+    whole = memory({"w": np.eye(2, dtype=np.float32), "n": array}, lambda it, inputs: inputs @ (it["w"] * it["n"]).T)
+    assert measure(facts(np.eye(2), np.sign(number) * np.eye(2)), whole).margin == pytest.approx(abs(number))
+
+
+@pytest.mark.parametrize("weights, why", [
+    (np.ones((2, 2), np.longdouble), "a file can hold"), (np.ones((2, 2), complex), "a file can hold"),
+    (np.array([["a", "b"], ["c", "d"]]), "one that a file can hold"), (None, "one that a file can hold"),
+    (np.ma.masked_array(np.eye(2), np.eye(2)), "whose arrays are not masked"), ([[1], [2, 3]], "one of arrays"),
+])  # fmt: skip
+def test_what_no_file_can_hold_is_refused(tmp_path, weights, why):
+    with pytest.raises(ValueError, match=f"memory is .*{why}") as refused:
+        save_memory(tmp_path / "memory.safetensors", Full(weights))
+    assert "\n" not in str(refused.value) and not list(tmp_path.iterdir())
 
 
 def test_damaged_and_foreign_files_are_refused(tmp_path):
@@ -86,15 +145,15 @@ def test_arrays_that_make_no_square_memory_are_refused(arrays, tmp_path):
 
 def test_arrays_in_another_order_are_saved_as_what_they_hold(tmp_path):
     weights = np.arange(9.0, dtype=np.float32).reshape(3, 3)
-    for memory in (
+    for one in (
         Full(weights.T),
         Full(np.arange(81.0).reshape(9, 9)[::3, ::3]),
         LowRank(weights[:, :2], weights.T[:, :2]),
     ):
-        save_memory(tmp_path / "memory.safetensors", memory)
+        save_memory(tmp_path / "memory.safetensors", one)
         again = load_memory(tmp_path / "memory.safetensors")
-        np.testing.assert_array_equal(again.matrix(), memory.matrix())
-        assert again.matrix().dtype == memory.matrix().dtype  # float64 stays
+        np.testing.assert_array_equal(again.matrix(), one.matrix())
+        assert again.matrix().dtype == one.matrix().dtype  # float64 stays
 
 
 @pytest.mark.parametrize("inputs, outputs, sentence", [

@@ -38,7 +38,7 @@ def test_other_numbers_become_float64(value):
 
 
 BAD = {
-    "ragged": ([[1.0, 2.0], [3.0]], "inputs is 'a list', but must be a rectangular array of numbers"),
+    "ragged": ([[1.0, 2.0], [3.0]], "inputs is 'a list', but must be an array of real numbers, in lists of equal"),
     "objects": (np.array([[1.0, None], [2.0, 3.0]], object), "inputs is 'object of shape (2, 2)', but must be an"),
     "complex": (EYE + 1j, "inputs is 'complex128 of shape (2, 2)', but must be an array of real numbers"),
     "booleans": (EYE > 0, "inputs is 'bool of shape (2, 2)', but must be an array of real numbers"),

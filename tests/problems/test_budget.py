@@ -36,7 +36,7 @@ def test_refused_words(text):
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, True, 2**63, "8"])
 def test_refused_numbers(count):
-    with pytest.raises(ValueError, match="budget is .*, but must be a whole number of at least 1 and at most"):
+    with pytest.raises(ValueError, match="bytes is .*, but must be a whole number of at least 1 and at most"):
         Budget(count)
 
 

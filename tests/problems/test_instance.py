@@ -92,7 +92,7 @@ def test_what_is_said_of_it():
 
 
 @pytest.mark.parametrize("change, sentence", [
-    ({"p": 1}, "p is 1, but must be a whole number of at least 2"), ({"kind": "both"}, "problem is 'both'"),
+    ({"p": 1}, "p is 1, but must be a whole number of at least 2"), ({"kind": "both"}, "kind is 'both'"),
     ({"answers": 1}, "answers is 1"), ({"frequencies": "balanced"}, "uniform unless a number of answers is given"),
 ])  # fmt: skip
 def test_what_is_no_instance_is_refused(change, sentence):

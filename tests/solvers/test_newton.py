@@ -208,7 +208,7 @@ REFUSED = [
         (np.eye(2), r"start.shape is \(2, 2\), but must be \(3, 3\)"), (np.ones(9), r"start.shape is \(9,\)"),
         (np.full((3, 3), np.nan), r"start\[0, 0\] is nan, but must be finite"),
         (np.eye(3) * 1j, "start is 'complex128"), ("start", "start is"),
-        ([[1.0], [2.0, 3.0]], "start is 'a list', but must be a rectangular array of numbers"))),
+        ([[1.0], [2.0, 3.0]], "start is 'a list', but must be an array of real numbers, in lists of equal"))),
     *((lambda steps=steps: ProofLimits(steps=steps), f"steps is {steps}, but must be a whole number of at least 1")
       for steps in (0, 2.5, True, np.inf)),
     (lambda: ProofLimits(budget=10**9), "budget is 1000000000"),

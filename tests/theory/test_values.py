@@ -13,7 +13,8 @@ from tests.theory.values import FORMULAS, ITERATED, KEPT, LOOSE, TOLERANCE, call
 ADVICE = "if that is meant, run `python -m tests.theory.values` and read the diff of values.json"
 #: Parts of others that stand in FORMULAS, and what only refuses arguments.
 PARTS = {"log_all_alone", "memories_seen", "facts_that_fit", "words_of_families", "words_of_a_margin",
-         "words_of_frequencies", "words_of_a_law_far_off", "question_of", "smallest_dimension", "checked_margins",
+         "words_of_frequencies", "words_of_a_law_far_off", "question_of", "smallest_dimension", "checked_margin",
+         "checked_margins",
          "joint_log_density", "nearest_query", "accuracy", "finite_accuracy", "project_on_list", "quarter_circle",
          "at_capacity", "initial_full", "initial_factored"}  # fmt: skip
 

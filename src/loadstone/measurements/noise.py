@@ -70,7 +70,7 @@ def measured_noisy_accuracy(
         >>> 0.9 < accuracy <= 1
         True
     """
-    noise, draws = positive("noise", noise), whole("draws", draws, 2)
+    noise, draws = positive("noise", noise), whole("draws", draws, 2, 10**9)
     arrays = arrays_of(instance)
     weights = _matrix(arrays, memory)
     random = np.random.default_rng(whole("seed", seed, 0))

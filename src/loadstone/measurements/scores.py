@@ -11,13 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from loadstone.arguments import refuse, whole
+from loadstone.arguments import positive, refuse, whole
 from loadstone.compiling import Call, compiled
 from loadstone.measurements.accuracy import TopScores, top_scores
 from loadstone.memories.foreign import as_memory
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.loss import queries_of
-from loadstone.problems.problem import Problem
+from loadstone.problems.loss import check_memory, queries_of
+from loadstone.problems.problem import Problem, check_problem
 from loadstone.readable import readable
 
 #: Edges of the histogram of non-target scores; scores beyond them fall into the outermost bins.
@@ -103,6 +103,8 @@ def scores(problem: Problem, memory: Any, *, most: int | None = None) -> Scores:
         >>> scores(problem, loadstone.initial_memory(4)).target.shape
         (4,)
     """
+    check_memory(check_problem(problem), memory := as_memory(memory))
+    most = None if most is None else whole("most", most, 1)
     return raw_scores(problem, memory, top_scores(problem, memory), most).scores()
 
 
@@ -151,9 +153,11 @@ def single_scores(problem: Problem, memory: Any, *, row: int, unit: float | None
         >>> single_scores(problem, loadstone.initial_memory(4), row=2).others.shape
         (3,)
     """
+    check_memory(check_problem(problem), memory := as_memory(memory))
+    unit = None if unit is None else positive("unit", unit)
     problem = problem.in_float32()
     row = whole("row", row, 0, int(problem.associations) - 1)
-    queries, _ = _queries(as_memory(memory), problem.inputs)
+    queries, _ = _queries(memory, problem.inputs)
     unit = _deviation(_Blocks(problem, queries)) if unit is None else unit
     row_scores = np.asarray(_block(problem, queries, jnp.asarray([row])), np.float64)[0, : problem.competitors] / unit
     target = int(problem.targets[row])

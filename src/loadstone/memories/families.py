@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from loadstone.arguments import rank_fraction, rank_of, refuse, whole
+from loadstone.arguments import instance_of, rank_fraction, rank_of, refuse, whole
 from loadstone.families_text import FamilyText, ToldDimension, family_name, family_text, parameter_names
 from loadstone.memories.cones import Nonnegative, PositiveSemidefinite
 from loadstone.memories.foreign import class_name
@@ -78,7 +78,7 @@ def initial_memory(d: int, kappa: float = 1.0, *, seed: int = 0, family: str | S
         >>> loadstone.initial_memory(10, family="blocks:2")
         Projected(weights=float32[10, 10], subspace=Blocks(count=2))
     """
-    d = whole("d", d, 1)
+    d = whole("d", d, 1, 2**31 - 1)
     resolved = _family(family, d, kappa)
     resolved.check(d)
     return resolved.kind.initial(d, seed, **resolved.parameters)
@@ -97,7 +97,7 @@ def check_family(text: str, kappa: float, d: int) -> tuple[str, float]:
 
 def written_family(text: str) -> str:
     """The family's canonical text; the name of a file in it stays as it is given."""
-    return text if text.endswith(".npy") else str(family_text(text, _parameters))
+    return text if isinstance(text, str) and text.endswith(".npy") else str(family_text(text, _parameters))
 
 
 def family_in_records(text: str) -> str:
@@ -113,6 +113,8 @@ def subspace_of(family: str | Subspace | Memory, d: int, *, seed: int | None = N
         >>> subspace_of("blocks:2", 10), subspace_of("full", 10)
         (Blocks(count=2), None)
     """
+    d = whole("d", d, 1)
+    seed = None if seed is None else whole("seed", seed, 0, 2**64 - 1)
     if isinstance(family, Projected):
         family = family.subspace
     if isinstance(family, Memory):
@@ -178,6 +180,7 @@ def from_file(family: str, arrays: Mapping[str, np.ndarray]) -> Memory:
 def _family(family: str | Subspace, d: int, kappa: float, files: bool = True) -> Family:
     """A family with its parameters. 'full' with kappa < 1 is 'rank', as in the paper."""
     kappa = rank_fraction("kappa", kappa)
+    instance_of("family", family, (str, Subspace), "one of " + ", ".join(FAMILIES) + ", or a Subspace")
     if isinstance(family, Subspace):
         resolved = Family(Projected, {"subspace": family})
     else:
@@ -192,7 +195,7 @@ def _family(family: str | Subspace, d: int, kappa: float, files: bool = True) ->
 
 
 def _from_text(text: str, files: bool) -> Family:
-    name, _, rest = text.partition(":") if isinstance(text, str) else (text, "", "")
+    name, _, rest = text.partition(":")
     if rest.endswith(".npy") and name in _FROM_FILE:
         if not files:
             raise refuse("family", text, "one that its name says everything about, because a file can change")

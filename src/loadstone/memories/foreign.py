@@ -121,14 +121,19 @@ def memory(pytree: Any, queries: Queries | None = None, *, fixed: Any = ()) -> F
     if queries is None and not callable(getattr(pytree, "queries", None)):
         allowed = "a memory, which has queries(inputs), or given with a function: loadstone.memory(pytree, queries=...)"
         raise refuse("memory", type(pytree).__name__, allowed)
+    refuse_masked(pytree)
     if queries is not None and not callable(queries):
         raise refuse("queries", queries, "a function of the pytree and the inputs")
     paths, structure = jax.tree_util.tree_flatten_with_path(pytree)
     values = [leaf for _, leaf in paths]
+    if not values:
+        raise refuse("memory", type(pytree).__name__, "a pytree with arrays")
     if jax.tree_util.treedef_is_leaf(structure) and not _is_array(values[0]):
         raise refuse("memory", type(pytree).__name__, "a pytree: register its class with JAX")
     own_fixed = getattr(type(pytree), "fixed", ())  # as in classes of `Memory`
-    is_fixed = _fixed_leaves(pytree, fixed or (own_fixed if _are_names(own_fixed) else ()), [path for path, _ in paths])
+    if isinstance(fixed, tuple) and not fixed and _are_names(own_fixed):
+        fixed = own_fixed
+    is_fixed = _fixed_leaves(pytree, fixed, [path for path, _ in paths])
     is_trained = [_is_real(leaf) and not fixed for leaf, fixed in zip(values, is_fixed)]
     trained = tuple(leaf if train else None for leaf, train in zip(values, is_trained))
     held = tuple(leaf if _is_array(leaf) and not train else None for leaf, train in zip(values, is_trained))
@@ -144,7 +149,16 @@ def memory(pytree: Any, queries: Queries | None = None, *, fixed: Any = ()) -> F
 
 def as_memory(given: Any) -> Any:
     """The memory as programs take it: as given, or as `Foreign` if JAX might mistake its class for another."""
-    return given if is_told_apart(type(given)) and hasattr(given, "queries") else memory(given)
+    if not (is_told_apart(type(given)) and hasattr(given, "queries")):
+        return memory(given)
+    refuse_masked(given)
+    return given
+
+
+def refuse_masked(pytree: Any) -> None:
+    """Refuse a memory with masked arrays, which JAX does not take."""
+    if any(isinstance(leaf, np.ma.MaskedArray) for leaf in jax.tree.leaves(pytree)):
+        raise refuse("memory", "one with masked arrays", "a pytree whose arrays are not masked")
 
 
 def as_given(memory: Any, given: Any) -> Any:

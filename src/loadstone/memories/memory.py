@@ -115,8 +115,8 @@ class Dense(Memory):
 
 
 def kept(array: np.ndarray) -> np.ndarray | Array:
-    """An array from a file as an array of JAX; float64 stays an array of NumPy, because JAX would round it."""
-    return array if array.dtype == np.float64 else jnp.asarray(array)
+    """An array from a file as an array of JAX, or of NumPy where JAX would round or cut its numbers."""
+    return array if array.dtype != jax.dtypes.canonicalize_dtype(array.dtype) else jnp.asarray(array)
 
 
 def check_square(memory: Memory, arrays: Mapping[str, Any]) -> None:
@@ -135,10 +135,18 @@ def check_square(memory: Memory, arrays: Mapping[str, Any]) -> None:
 
 @contextmanager
 def in_digits_of(memory: Any) -> Iterator[bool]:
-    """Switch on JAX's float64 if the memory has float64 numbers, which would be rounded; yield whether it has."""
-    doubles = any(getattr(leaf, "dtype", None) == np.float64 for leaf in jax.tree.leaves(memory))
+    """Switch on JAX's float64 if the memory has numbers that would be rounded or cut; yield whether it has."""
+    doubles = any(map(_needs_64_bits, jax.tree.leaves(memory)))
     with jax.enable_x64(True) if doubles else nullcontext():
         yield doubles
+
+
+def _needs_64_bits(leaf: Any) -> bool:
+    """Whether an array has float64 numbers, or whole numbers beyond 32 bits."""
+    dtype = getattr(leaf, "dtype", None)
+    if dtype in (np.int64, np.uint64) and not isinstance(leaf, jax.core.Tracer):
+        return bool((np.abs(np.asarray(leaf, np.float64)) >= 2.0**31).any())
+    return dtype == np.float64
 
 
 def check_dimension(memory: Memory, inputs: Float[Array, "n d"], d: int) -> None:

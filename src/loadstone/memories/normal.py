@@ -10,12 +10,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float32
 
 from loadstone.compiling import Call
+from loadstone.problems.budget import Budget
 from loadstone.streams.counters import KEY_SHAPE, Key, stream_key
 from loadstone.streams.embeddings import vectors
 
 
 def normal_matrix(seed: int, purpose: str, d: int, columns: int) -> Float32[Array, "d columns"]:
     """Entries drawn from N(0, 1/d^2). Matrices of different purposes (streams/counters.py) are independent."""
+    Budget().require(4 * d * columns, "a memory")
     return _normal_matrix(stream_key(seed, purpose, d), d, columns)
 
 

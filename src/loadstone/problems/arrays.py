@@ -11,6 +11,7 @@ from jaxtyping import Float32, Float64, Int64
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse, set_as
+from loadstone.given_arrays import array_of, real_array
 from loadstone.readable import readable
 
 
@@ -79,9 +80,7 @@ def exact_floats(name: str, value: ArrayLike) -> np.ndarray:
 
     Anything but a rectangular array of finite real numbers is refused, and so are numbers that would be rounded.
     """
-    array = _rectangle(name, value)
-    if array.dtype.kind not in "fiu":
-        raise refuse(name, _words(array), "an array of real numbers")
+    array = real_array(name, value, "an array of real numbers")
     with np.errstate(over="ignore"):
         floats = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
     _require(name, floats, np.isfinite(floats), "finite")
@@ -110,18 +109,11 @@ def _require(name: str, array: np.ndarray, good: np.ndarray | np.bool_, allowed:
 
 
 def _indices(value: ArrayLike, n: int, m: int) -> Int64[np.ndarray, "n"]:
-    targets = _rectangle("targets", value)
+    targets = array_of("targets", value, f"{n} whole numbers, one for each input")
     if targets.dtype.kind not in "iu" or targets.shape != (n,):
         raise refuse("targets", _words(targets), f"{n} whole numbers, one for each input")
     _require("targets", targets, (targets >= 0) & (targets < m), f"in 0..{m - 1}, the index of an output")
     return targets.astype(np.int64)
-
-
-def _rectangle(name: str, value: ArrayLike) -> np.ndarray:
-    try:
-        return np.asarray(value)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise refuse(name, f"a {type(value).__name__}", "a rectangular array of numbers") from error
 
 
 def _words(array: np.ndarray) -> str:

@@ -8,12 +8,15 @@ from fractions import Fraction
 
 import jax
 
-from loadstone.arguments import refuse, set_as, whole
+from loadstone.arguments import instance_of, refuse, set_as, whole
 from loadstone.free_memory import half_of_free_memory, in_units
 
+_ALLOWED = "a size above 0 such as 8GiB, 500MB or a number of bytes, of less than 2^63"
 _UNITS = {"": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
+#: The most associations of a problem: their numbers have 31 bits.
+MOST_FACTS = 2**31 - 1
 #: The largest budget: no machine has more memory, and sizes in bytes are 63-bit numbers.
 MOST_BYTES = 2**63 - 1
 
@@ -36,15 +39,16 @@ class Budget:
     bytes: int = field(default_factory=_default_bytes)
 
     def __post_init__(self) -> None:
-        set_as(self, "bytes", whole("budget", self.bytes, 1, MOST_BYTES))
+        set_as(self, "bytes", whole("bytes", self.bytes, 1, MOST_BYTES))
 
     @classmethod
     def parse(cls, text: str) -> "Budget":
         """A budget from words such as '8GiB', '500 MB' or a number of bytes."""
+        text = instance_of("budget", text, str, _ALLOWED)
         match = re.fullmatch(r"([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([A-Za-z]*)", text.strip())
         size = Fraction(match[1]) * _UNITS[match[2]] if match and match[2] in _UNITS else 0
         if not 0 < size <= MOST_BYTES:
-            raise refuse("budget", text, "a size above 0 such as 8GiB, 500MB or a number of bytes, of less than 2^63")
+            raise refuse("budget", text, _ALLOWED)
         return cls(max(1, round(size)))
 
     def allows(self, needed: int) -> bool:
@@ -58,3 +62,8 @@ class Budget:
                 f"budget is {in_units(self.bytes)}, but {what} of this size needs {in_units(needed)}: "
                 "raise the budget, or lower p or d."
             )
+
+
+def budget_of(budget: Budget | None) -> Budget:
+    """The budget that was given, or the default one."""
+    return Budget() if budget is None else instance_of("budget", budget, Budget, "a Budget, or None for the default")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -21,12 +21,12 @@ from loadstone.kernels.outputs import RegeneratedOutputs, StoredOutputs, check_q
 from loadstone.kernels.recall import Recall, Slope
 from loadstone.kernels.table import Case, is_faster_in_float16, regenerated_pass, stored_pass
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.budget import Budget
+from loadstone.problems.budget import MOST_FACTS, Budget, budget_of
 from loadstone.problems.problem import PassWithSlopes, Problem
 from loadstone.problems.separate import Separate
 from loadstone.streams.counters import Key
 from loadstone.streams.embeddings import decoupled_vectors
-from loadstone.streams.stream import Stream
+from loadstone.streams.stream import Stream, stream_of
 from loadstone.trees import tree
 
 #: How the outputs are held: stored if they fit ('auto'), stored, or regenerated in every pass.
@@ -104,7 +104,7 @@ class Regenerated(PassWithSlopes):
         return _doubled(self)
 
 
-@tree(data=["inputs", "target_outputs", "parts", "source", "shares"], meta=["description"])
+@tree(data=["inputs", "target_outputs", "parts", "source", "shares"], meta=["description"], apart=["rounded"])
 @dataclass(frozen=True)
 class Stored(PassWithSlopes):
     """Outputs are stored.
@@ -112,6 +112,7 @@ class Stored(PassWithSlopes):
     parts: the outputs as arrays (associations, d, p), a few of them.
     source: the same problem with regenerated outputs.
     inputs, target_outputs, description, shares: see Problem.
+    rounded: these very parts, if `source` has more digits of them. Where a problem was changed, its own parts count.
     """
 
     inputs: Float[Array, "p d"]
@@ -120,6 +121,7 @@ class Stored(PassWithSlopes):
     source: Regenerated
     description: str
     shares: Float[Array, "p"] | None = None
+    rounded: tuple[Float[Array, "part d p"], ...] | None = field(default=None, compare=False, repr=False)
 
     @property
     def targets(self) -> Int[Array, "p"]:
@@ -145,12 +147,26 @@ class Stored(PassWithSlopes):
         return Recall(*(jnp.concatenate(field) for field in zip(*recalls))), jnp.concatenate(slopes)
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b p"]:
-        if len(self.parts) == 1 and self.parts[0].dtype == jnp.float32:
-            return decoupled_scores(queries, self.parts[0][rows], "float32")
-        return self.source.scores(queries, rows)
+        if self._exact is not self:
+            return self._exact.scores(queries, rows)
+        outputs, before = self.parts[0][rows], self.parts[0].shape[0]
+        for part in self.parts[1:]:
+            outputs = jnp.where((rows < before)[:, None, None], outputs, part[rows - before])
+            before += part.shape[0]
+        return decoupled_scores(queries, outputs.astype(queries.dtype), "float32")
 
     def arrays(self) -> Arrays:
-        return self.source.arrays()
+        if self._exact is not self:
+            return self._exact.arrays()
+        outputs = np.concatenate([np.asarray(part).transpose(0, 2, 1) for part in self.parts])
+        return Arrays(np.asarray(self.inputs), outputs, np.asarray(self.targets))
+
+    @property
+    def _exact(self) -> Stored | Regenerated:
+        """The same problem with all digits of its outputs."""
+        if self.rounded is None or self.parts is not self.rounded:
+            return self
+        return replace(self.source, inputs=self.inputs, target_outputs=self.target_outputs, shares=self.shares)
 
     def in_float16(self) -> Stored:
         """The slow part of a pass is to read the outputs, so half of the bytes take half of the time. They are rounded
@@ -164,13 +180,15 @@ class Stored(PassWithSlopes):
         numbers = sum(part.size for part in self.parts)
         if numbers > _MOST_ROUNDED or not Budget().allows(2 * numbers):
             return self
-        return replace(self, parts=tuple(rounded_part(part) for part in self.parts))
+        parts = tuple(rounded_part(part) for part in self.parts)
+        return replace(self, parts=parts, rounded=parts)
 
     def in_float32(self) -> Stored | Regenerated:
-        return self if self.parts[0].dtype == jnp.float32 else self.source
+        return self._exact
 
     def in_float64(self) -> Stored | Regenerated:
-        return _doubled(self) if self.parts[0].dtype == jnp.float32 else self.source.in_float64()
+        exact = self._exact
+        return _doubled(exact) if isinstance(exact, Stored) else _doubled(exact)
 
 
 Held = TypeVar("Held", Regenerated, Stored)
@@ -223,10 +241,10 @@ def decoupled(
         >>> problem.arrays().outputs.shape, problem.description
         ((6, 6, 4), 'decoupled, outputs regenerated')
     """
-    p, d = whole("p", p, 2), stream.d
+    p, d = whole("p", p, 2, MOST_FACTS), stream_of(stream).d
     hold, dtype = choice("hold", hold, WAYS_TO_HOLD), choice("dtype", dtype, STORED_DTYPES)
     answers, frequencies = check_answers(answers, frequencies)
-    budget = budget or Budget()
+    budget = budget_of(budget)
     if answers is not None:
         check_stored_answers(hold, dtype)
         budget.require(4 * p * d * (6 + answers), "the decoupled problem with outputs stored")
@@ -270,4 +288,5 @@ def store(stream: Stream, regenerated: Regenerated, dtype: str = "float32") -> S
     rows = rows_of_a_part(p, d, jnp.dtype(dtype).itemsize, fused=has_triton_kernels())
     parts = tuple(stream.decoupled_outputs(first, min(rows, p - first), p).astype(dtype) for first in range(0, p, rows))
     description = f"decoupled, outputs stored in {dtype}"
-    return Stored(regenerated.inputs, regenerated.target_outputs, parts, regenerated, description)
+    kept = None if dtype == "float32" else parts
+    return Stored(regenerated.inputs, regenerated.target_outputs, parts, regenerated, description, rounded=kept)

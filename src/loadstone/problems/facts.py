@@ -24,24 +24,7 @@ from loadstone.trees import tree
 _SCORES_PER_BLOCK = {"cpu": 3_000_000, "gpu": 200_000_000}
 
 
-@dataclass(frozen=True, eq=False)
-class Given:
-    """An instance as it was given. Compiled programs do not use it, so all instances compare equal for JAX. A compiled
-    function must not return a problem for that reason: every call would return the instance of the first.
-
-    arrays: the instance; None if the problem's own arrays hold it exactly.
-    """
-
-    arrays: Arrays | None = None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Given)
-
-    def __hash__(self) -> int:
-        return 0
-
-
-@tree(data=["inputs", "outputs", "targets", "shares"], meta=["block", "description", "given", "isotropic"])
+@tree(data=["inputs", "outputs", "targets", "shares"], meta=["block", "description", "isotropic"], apart=["given"])
 @dataclass(frozen=True)
 class Facts(PassWithSlopes):
     """Input n has the output `targets[n]` as its target, and every other output competes.
@@ -49,7 +32,8 @@ class Facts(PassWithSlopes):
     outputs: the outputs, one a row, shared by all inputs.
     inputs, targets, description, shares: see Problem.
     block: how many inputs a pass in XLA takes at a time.
-    given: the instance as it was given, if its numbers have more digits than these arrays.
+    given: the instance with all its digits, if these arrays hold fewer. It speaks of arrays that are still what it was
+        rounded to, and of no others: where a problem was changed, its own arrays count.
     isotropic: whether no direction of the inputs or outputs is special, so that no coordinates are better than these.
     """
 
@@ -59,7 +43,7 @@ class Facts(PassWithSlopes):
     block: int
     description: str = "outputs shared"
     shares: Float[Array, "n"] | None = None
-    given: Given = field(default_factory=Given)
+    given: Arrays | None = field(default=None, compare=False)
     isotropic: bool = False
 
     def __post_init__(self) -> None:
@@ -110,18 +94,32 @@ class Facts(PassWithSlopes):
     def part(self, rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> Facts:
         weights = jnp.ones(self.inputs.shape[-2], self.inputs.dtype) if self.shares is None else self.shares
         shares = jnp.where(counted, weights[rows], 0)
-        return replace(self, inputs=self.inputs[rows], targets=self.targets[rows], shares=shares)
+        given = self.given and self._given_part(rows)
+        return replace(self, inputs=self.inputs[rows], targets=self.targets[rows], shares=shares, given=given)
+
+    def _given_part(self, rows: Int[Array, "b"]) -> Arrays | None:
+        if isinstance(rows, jax.core.Tracer):
+            return None
+        arrays, numbers = self.arrays(), np.arange(self.inputs.shape[0])
+        which = np.asarray(jnp.asarray(numbers)[rows])  # as JAX reads rows that are negative, or beyond the last
+        return Arrays(arrays.inputs[which], arrays.outputs, arrays.targets[which])
 
     def in_float32(self) -> Facts:
         return self
 
     def in_float64(self) -> Facts:
-        arrays = self.given.arrays
-        inputs, outputs = (self.inputs, self.outputs) if arrays is None else (arrays.inputs, arrays.outputs)
+        inputs, outputs = self._with_digits()
         return replace(self, inputs=_double(inputs), outputs=_double(outputs))
 
     def arrays(self) -> Arrays:
-        return self.given.arrays or Arrays(*(np.asarray(part) for part in (self.inputs, self.outputs, self.targets)))
+        inputs, outputs = self._with_digits()
+        return Arrays(np.asarray(inputs), np.asarray(outputs), np.asarray(self.targets))
+
+    def _with_digits(self) -> tuple[Array | np.ndarray, Array | np.ndarray]:
+        """Inputs and outputs with all digits that were given of them."""
+        if self.given is None:
+            return self.inputs, self.outputs
+        return _unrounded(self.inputs, self.given.inputs), _unrounded(self.outputs, self.given.outputs)
 
 
 def facts(
@@ -146,7 +144,7 @@ def facts(
     n, m = inputs.shape[0], outputs.shape[0]
     if targets is None and n != m:
         raise refuse("targets", None, f"given, because {n} inputs and {m} outputs do not pair one to one")
-    given = Arrays(inputs, outputs, np.arange(n) if targets is None else np.asarray(targets))
+    given = Arrays(inputs, outputs, np.arange(n) if targets is None else targets)  # type: ignore[arg-type]
     with np.errstate(over="ignore"):  # what is too large is refused below
         kind = np.float64 if jax.config.read("jax_enable_x64") else np.float32
         single = [part.astype(kind) for part in (inputs, outputs)]
@@ -157,14 +155,29 @@ def facts(
     description = "outputs shared" if exact else f"outputs shared, float64 rounded to {single[0].dtype}"
     # Put on the device as they are: `jnp.asarray` would compile a program for each shape.
     vectors, indices = [jax.device_put(part) for part in single], jax.device_put(given.targets.astype(np.int32))
-    kept = Given(None if exact else given)
-    problem = Facts(vectors[0], vectors[1], indices, block or block_rows(n, m), description, given=kept)
+    block = block_rows(n, m) if block is None else whole("block", block, 1)
+    problem = Facts(vectors[0], vectors[1], indices, block, description, given=None if exact else _copy(given))
     return problem if shares is None else problem.weighted(shares)
 
 
 def facts_of(arrays: Arrays, isotropic: bool = False) -> Facts:
     """The problem of an instance with shared outputs; isotropic: as in `Facts`."""
     return replace(facts(arrays.inputs, arrays.outputs, targets=arrays.targets), isotropic=isotropic)
+
+
+def _copy(arrays: Arrays) -> Arrays:
+    """The same numbers, which nobody can change any more."""
+    parts = [np.array(part) for part in (arrays.inputs, arrays.outputs, arrays.targets)]
+    for part in parts:
+        part.flags.writeable = False
+    return Arrays(*parts)
+
+
+def _unrounded(array: Array, given: np.ndarray) -> Array | np.ndarray:
+    """What was given, if the array is still what that was rounded to; otherwise the array."""
+    if isinstance(array, jax.core.Tracer) or array.shape != given.shape:
+        return array
+    return given if np.array_equal(given.astype(array.dtype), np.asarray(array)) else array
 
 
 def _double(array: Array | np.ndarray) -> Float[Array, "..."]:

@@ -6,9 +6,9 @@ import jax.numpy as jnp
 
 from loadstone.arguments import whole
 from loadstone.frequencies import Frequencies, check_answers
-from loadstone.problems.budget import Budget
+from loadstone.problems.budget import MOST_FACTS, Budget, budget_of
 from loadstone.problems.separate import Separate
-from loadstone.streams.stream import Stream
+from loadstone.streams.stream import Stream, stream_of
 
 
 def grouped(
@@ -32,10 +32,10 @@ def grouped(
         >>> bool((outputs[0] == outputs[2]).all()), bool((outputs[0] == outputs[1]).all())
         (True, False)
     """
-    p, groups = whole("p", p, 2), whole("groups", groups, 1)
+    stream, p, groups = stream_of(stream), whole("p", p, 2, MOST_FACTS), whole("groups", groups, 1, MOST_FACTS)
     answers, frequencies = check_answers(answers, frequencies)
     m = p if answers is None else answers
-    (budget or Budget()).require(4 * p * stream.d * (6 + m), f"the problem with {groups} groups, outputs stored")
+    budget_of(budget).require(4 * p * stream.d * (6 + m), f"the problem with {groups} groups, outputs stored")
     targets = jnp.arange(p, dtype=jnp.int32) if answers is None else jnp.asarray(stream.targets(p, m, frequencies))
     words = f"{min(groups, p)} groups, outputs stored in float32" + ("" if answers is None else f", {m} answers each")
     return Separate(stream.inputs(p), stream.grouped_outputs(p, groups, m), targets, words)

@@ -14,7 +14,7 @@ from loadstone.arguments import refuse, set_as, whole
 from loadstone.compiling import Call
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.budget import Budget
+from loadstone.problems.budget import MOST_FACTS, Budget
 from loadstone.problems.decoupled import Regenerated, Stored, decoupled, stored_parts
 from loadstone.problems.facts import Facts
 from loadstone.problems.grouped import grouped
@@ -26,7 +26,7 @@ from loadstone.problems.problem import Problem
 from loadstone.problems.separate import Separate
 from loadstone.problems.spread_streams import spread_decoupled, spread_original
 from loadstone.readable import readable
-from loadstone.streams.stream import Stream
+from loadstone.streams.stream import Stream, stream_of
 
 #: Bytes of separate outputs that are made at a time while they are written.
 _PIECE = 2**26
@@ -61,8 +61,9 @@ class Instance:
     __repr__ = readable
 
     def __post_init__(self) -> None:
-        set_as(self, "p", whole("p", self.p, 2, 2**31 - 1))
-        set_as(self, "kind", check_kind(self.kind))
+        stream_of(self.stream)
+        set_as(self, "p", whole("p", self.p, 2, MOST_FACTS))
+        set_as(self, "kind", check_kind(self.kind, "kind"))
         for name, value in zip(("answers", "frequencies"), check_answers(self.answers, self.frequencies)):
             set_as(self, name, value)
 
@@ -112,7 +113,9 @@ class Instance:
             columns = self.stream.grouped_outputs(p, sets_of_outputs(self.kind, p), m)
             outputs = np.ascontiguousarray(np.asarray(columns).transpose(0, 2, 1))
         own = self.answers is None
-        return Arrays(inputs, outputs, np.arange(p) if own else self.stream.targets(p, m, self.frequencies))
+        targets = np.arange(p) if own else self.stream.targets(p, m, self.frequencies)
+        outputs.flags.writeable = False  # others are given the same arrays; those of JAX are read-only as they are
+        return Arrays(inputs, outputs, targets)
 
     def problem(
         self,

@@ -10,7 +10,7 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from loadstone.arguments import refuse
+from loadstone.arguments import path_of, refuse
 from loadstone.files import write_whole
 from loadstone.problems.archive import read_archive
 from loadstone.problems.arrays import Arrays
@@ -55,7 +55,7 @@ def read_instance(path: str | Path) -> Arrays:
         >>> read_instance("six.npz")
         Arrays(inputs=float32[6, 4], outputs=float32[6, 4], targets=int64[6])
     """
-    if not Path(path).is_file():
+    if not Path(path_of("path", path)).is_file():
         raise FileNotFoundError(f"{path} is not a file: give the name of an instance (.npz).")
     try:
         contents, _ = read_archive(path, {"inputs", "outputs", "targets"})

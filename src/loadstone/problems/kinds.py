@@ -19,8 +19,8 @@ _MOST_GROUPS = 2**31 - 1
 
 def check_kind(kind: object, name: str = "problem") -> str:
     """The kind in plain form, or a refusal."""
-    if kind in (ORIGINAL, DECOUPLED):
-        return str(kind)
+    if isinstance(kind, str) and kind in (ORIGINAL, DECOUPLED):
+        return kind
     groups = _groups(kind)
     if groups is None:
         raise refuse(name, kind, f"one of original, decoupled, groups:g with g in 1..{_MOST_GROUPS}")

@@ -16,9 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from loadstone.arguments import refuse
+from loadstone.arguments import choice, refuse
+from loadstone.kernels.products import PRECISIONS
 from loadstone.kernels.recall import Recall
-from loadstone.problems.problem import Problem
+from loadstone.problems.problem import Problem, require_problem
 
 
 def mean_loss(problem: Problem, memory: Any, *, precision: str = "float32") -> tuple[Float[Array, ""], Recall]:
@@ -34,6 +35,10 @@ def mean_loss(problem: Problem, memory: Any, *, precision: str = "float32") -> t
         >>> round(float(loss), 4)  # log 6
         1.7918
     """
+    require_problem(problem)
+    choice("precision", precision, PRECISIONS)
+    if not hasattr(memory, "queries"):
+        raise refuse("memory", memory, "a memory, which has queries(inputs)")
     is_dense = getattr(memory, "is_dense", lambda precision: False)(precision)
     if is_dense and problem.shares is None and problem.linear_step(precision) is not None:
         weights = memory.matrix()
@@ -133,8 +138,8 @@ def check_memory(problem: Problem, memory: Any) -> None:
     wanted = problem.inputs.shape
     try:
         queries = jax.eval_shape(queries_of, memory, problem.inputs)
-    except TypeError as error:  # products of arrays that do not fit
-        sizes = ", ".join(str(leaf.shape) for leaf in jax.tree.leaves(memory))
+    except (TypeError, IndexError, AttributeError) as error:  # products of arrays that do not fit, or of no arrays
+        sizes = ", ".join(str(np.shape(leaf)) for leaf in jax.tree.leaves(memory))
         allowed = f"one that makes queries of inputs of shape {wanted} ({' '.join(str(error).split())[:120]})"
         raise refuse("memory", f"one with arrays of shape {sizes}", allowed) from error
     if getattr(queries, "shape", None) != wanted:

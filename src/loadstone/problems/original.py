@@ -7,9 +7,9 @@ import numpy as np
 
 from loadstone.arguments import whole
 from loadstone.frequencies import Frequencies, check_answers
-from loadstone.problems.budget import Budget
+from loadstone.problems.budget import MOST_FACTS, Budget, budget_of
 from loadstone.problems.facts import Facts, block_rows
-from loadstone.streams.stream import Stream
+from loadstone.streams.stream import Stream, stream_of
 
 
 def original(
@@ -31,11 +31,11 @@ def original(
         >>> problem.arrays().outputs.shape, problem.targets.tolist()
         ((6, 4), [0, 1, 2, 3, 4, 5])
     """
-    p = whole("p", p, 2)
+    stream, p = stream_of(stream), whole("p", p, 2, MOST_FACTS)
     answers, frequencies = check_answers(answers, frequencies)
     m = p if answers is None else answers
-    block = block_rows(p, m) if block is None else whole("block", block, 1)
-    (budget or Budget()).require(original_bytes(p, stream.d, block, m), "the original problem")
+    block = block_rows(p, m) if block is None else min(p, whole("block", block, 1))
+    budget_of(budget).require(original_bytes(p, stream.d, block, m), "the original problem")
     # Put on the device as they are: `jnp` would compile a program for each p.
     targets = jax.device_put(np.arange(p, dtype=np.int32) if answers is None else stream.targets(p, m, frequencies))
     words = "original, outputs shared" + ("" if answers is None else f", {m} answers")

@@ -14,11 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from loadstone.arguments import refuse, whole
+from loadstone.arguments import instance_of, refuse, whole
 from loadstone.kernels.recall import Recall, Slope, without_padding
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.decoupled import Regenerated, Stored
-from loadstone.problems.facts import Facts, Given
+from loadstone.problems.facts import Facts
 from loadstone.problems.prepared import prepared
 from loadstone.problems.problem import Problem
 from loadstone.problems.wrapper import Wrapper
@@ -77,18 +77,24 @@ class Padded(Wrapper):
     def in_float64(self) -> Padded:
         return Padded(self.longer.in_float64(), self.count)
 
-    def unpadded(self) -> Facts | Regenerated:
+    def unpadded(self) -> Facts | Regenerated | Stored:
         """The same instance without padding."""
         longer, p = self.longer, int(self.count)
         shares = None if self.shares is None else self.shares[:p]
         if isinstance(longer, Facts):
             inputs, outputs, targets = (part[:p] for part in (longer.inputs, longer.outputs, longer.targets))
-            whole = longer.given.arrays
+            whole = longer.given
             given = whole and Arrays(whole.inputs[:p], whole.outputs[:p], whole.targets[:p])
             changes: dict[str, Any] = {"inputs": inputs, "outputs": outputs, "targets": targets, "shares": shares}
-            return replace(longer, **changes, given=Given(given))
-        source = longer.source if isinstance(longer, Stored) else longer
-        return replace(source, inputs=longer.inputs[:p], target_outputs=longer.target_outputs[:p], shares=shares)
+            return replace(longer, **changes, given=given)
+        changes = {"inputs": longer.inputs[:p], "target_outputs": longer.target_outputs[:p], "shares": shares}
+        if isinstance(longer, Stored) and longer.parts is longer.rounded:
+            longer = longer.source
+        if isinstance(longer, Stored):
+            before = np.cumsum([0, *(part.shape[0] for part in longer.parts)])
+            cut = (part[: p - first, :, :p] for part, first in zip(longer.parts, before) if first < p)
+            changes |= {"parts": tuple(cut), "source": replace(longer.source, **changes)}
+        return replace(longer, **changes)
 
 
 def padded(longer: Facts | Regenerated | Stored, p: int) -> Padded:
@@ -100,6 +106,7 @@ def padded(longer: Facts | Regenerated | Stored, p: int) -> Padded:
         >>> problem.inputs.shape, problem.arrays().inputs.shape
         ((8, 4), (6, 4))
     """
+    instance_of("longer", longer, (Facts, Regenerated, Stored), "facts, or an original or decoupled problem")
     rows = longer.inputs.shape[0]
     p = whole("p", p, 2, rows)
     # Under `jax.eval_shape` there are only shapes, and no numbers to compare.
@@ -108,11 +115,16 @@ def padded(longer: Facts | Regenerated | Stored, p: int) -> Padded:
         raise refuse("problem", "one with other targets", "one in which association mu has output mu as its target")
     inside = jnp.arange(rows) < p
     cut = lambda part: jnp.where(inside[:, None], part, 0)  # noqa: E731
+    changes: dict[str, Any]
     inputs = cut(longer.inputs)
     shares = None if longer.shares is None else jnp.where(inside, longer.shares, 0)
     if isinstance(longer, Facts):
-        return Padded(replace(longer, inputs=inputs, outputs=cut(longer.outputs), shares=shares), jnp.int32(p))
-    changes: dict[str, Any] = {"inputs": inputs, "target_outputs": cut(longer.target_outputs), "shares": shares}
+        changes = {"inputs": inputs, "outputs": cut(longer.outputs), "shares": shares}
+        if longer.given is not None:
+            arrays, kept = longer.arrays(), np.arange(rows)[:, None] < p
+            changes["given"] = Arrays(arrays.inputs * kept, arrays.outputs * kept, arrays.targets)
+        return Padded(replace(longer, **changes), jnp.int32(p))
+    changes = {"inputs": inputs, "target_outputs": cut(longer.target_outputs), "shares": shares}
     if isinstance(longer, Stored):
         changes["source"] = replace(longer.source, **changes)
     return Padded(replace(longer, **changes), jnp.int32(p))

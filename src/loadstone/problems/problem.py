@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
+from loadstone.given_arrays import real_array
 from loadstone.kernels.recall import Recall, Slope
 from loadstone.trees import is_told_apart
 
@@ -121,7 +122,9 @@ class Problem(abc.ABC):
 
     def weighted(self, shares: ArrayLike) -> Self:
         """The same problem, in which association mu has the weight `shares[mu]` in the loss."""
-        array, n = np.asarray(shares, np.float32), self.inputs.shape[0]
+        n = self.inputs.shape[0]
+        with np.errstate(over="ignore"):  # what is too large is refused below
+            array = real_array("shares", shares, f"{n} numbers, one share for each association").astype(np.float32)
         if array.shape != (n,):
             raise refuse("shares.shape", array.shape, f"({n},), one share for each association")
         if not np.isfinite(array).all() or (array < 0).any() or not array.any():
@@ -139,10 +142,16 @@ class PassWithSlopes(Problem):
         return self.slopes(queries, precision)[0]
 
 
+def require_problem(problem: object, name: str = "problem") -> Problem:
+    """Refuse what is no problem at all, without a look at its arrays."""
+    if not isinstance(problem, Problem):
+        raise refuse(name, type(problem).__name__, "a Problem, such as facts(...) or original(...)")
+    return problem
+
+
 def check_problem(problem: object) -> Problem:
     """Refuse anything but a problem whose arrays fit together."""
-    if not isinstance(problem, Problem):
-        raise refuse("problem", type(problem).__name__, "a Problem, such as facts(...) or original(...)")
+    problem = require_problem(problem)
     if not is_told_apart(type(problem)):
         why = "because JAX, in some versions, confuses classes that register_dataclass has registered"
         raise refuse("problem", type(problem).__name__, f"of a class registered with loadstone.trees.tree, {why}")

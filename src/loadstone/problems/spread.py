@@ -19,7 +19,7 @@ from jax import lax
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Float, Int
 
-from loadstone.arguments import refuse
+from loadstone.arguments import refuse, true_or_false
 from loadstone.kernels.recall import Recall, Slope, without_padding
 from loadstone.kernels.shared_ring import ring_pass
 from loadstone.problems.arrays import Arrays
@@ -108,22 +108,32 @@ class Spread(Wrapper):
         return lambda memory: step(self.pieces, memory)
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
-        return self.pieces.scores(queries, rows)[:, : self.outputs]
+        # Of several stored arrays each device has some rows, so they are not in the order of the associations.
+        pieces = self.pieces
+        if isinstance(pieces, Stored) and len(pieces.parts) > 1:
+            pieces = pieces.source
+        return pieces.scores(queries, rows)[:, : self.outputs]
 
     def arrays(self) -> Arrays:
-        n, pieces = self.count, self.pieces.source if isinstance(self.pieces, Stored) else self.pieces
-        if isinstance(pieces, Regenerated):
-            return replace(pieces, inputs=pieces.inputs[:n], target_outputs=pieces.target_outputs[:n]).arrays()
+        n, pieces = self.count, self.pieces
+        if isinstance(pieces, Regenerated | Stored):
+            changes: dict[str, Any] = {"inputs": pieces.inputs[:n], "target_outputs": pieces.target_outputs[:n]}
+            if isinstance(pieces, Stored) and pieces.parts is pieces.rounded:
+                pieces = pieces.source
+            if isinstance(pieces, Stored):
+                in_order = _in_order(pieces.parts, self.mesh.size)[:n]
+                changes |= {"parts": (in_order,), "source": replace(pieces.source, **changes)}
+            return replace(pieces, **changes).arrays()
         if isinstance(pieces, Separate):
             return Separate(pieces.inputs[:n], pieces.outputs[:n], pieces.targets[:n]).arrays()
-        whole = pieces.inputs[:n], pieces.outputs[: self.outputs], pieces.targets[:n]
-        return pieces.given.arrays or Arrays(*(np.asarray(part) for part in whole))
+        inputs, outputs, targets = pieces.inputs[:n], pieces.outputs[: self.outputs], pieces.targets[:n]
+        return replace(pieces, inputs=inputs, outputs=outputs, targets=targets).arrays()
 
     def in_float32(self) -> Spread:
         return replace(self, pieces=self.pieces.in_float32())
 
     def in_float64(self) -> Spread:
-        if isinstance(self.pieces, Facts) and self.pieces.given.arrays is not None:
+        if isinstance(self.pieces, Facts) and self.pieces.given is not None:
             return laid_out(self.together(), self.mesh, self.ring)
         return replace(self, pieces=self.pieces.in_float64())
 
@@ -169,6 +179,12 @@ def _numbered(pieces: Pieces, first: Int[Array, ""]) -> Pieces:
     return pieces
 
 
+def _in_order(parts: tuple[Array, ...], devices: int) -> Float[np.ndarray, "n d m"]:
+    """Stored outputs in the order of their associations: every device has some rows of each part."""
+    by_device = [np.asarray(part).reshape(devices, -1, *part.shape[1:]) for part in parts]
+    return np.concatenate(by_device, axis=1).reshape(-1, *parts[0].shape[1:])
+
+
 def _scores_everywhere(recall: Recall) -> Recall:
     """Scores of all associations on every device, so that each can count them."""
     target, rival, logsumexp = (lax.all_gather(part, AXIS, tiled=True) for part in recall[:3])
@@ -188,7 +204,7 @@ def spread(problem: Problem, devices: int, *, ring: bool = False) -> Spread:
     """
     if not isinstance(problem, Facts | Regenerated | Stored | Separate):
         raise refuse("problem", type(problem).__name__, "one that can be cut: facts, original or decoupled, not padded")
-    if ring and not isinstance(problem, Facts):
+    if true_or_false("ring", ring) and not isinstance(problem, Facts):
         raise refuse("ring", ring, "False for a decoupled problem, whose outputs are cut with its inputs")
     return laid_out(problem, mesh_of(devices), ring)
 
@@ -229,4 +245,5 @@ def stored_on_devices(source: Regenerated, mesh: Mesh, dtype: str) -> Stored:
 
     parts = tuple(part(after, min(rows, each - after)) for after in range(0, each, rows))
     description = f"decoupled, outputs stored in {dtype}"
-    return Stored(source.inputs, source.target_outputs, parts, source, description, source.shares)
+    rounded = None if dtype == "float32" else parts
+    return Stored(source.inputs, source.target_outputs, parts, source, description, source.shares, rounded)

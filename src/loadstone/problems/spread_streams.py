@@ -8,10 +8,10 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Array, Float, UInt32
 
-from loadstone.arguments import choice, whole
+from loadstone.arguments import choice, true_or_false, whole
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.kernels.decoupled_xla import ROWS_AT_A_TIME
-from loadstone.problems.budget import Budget
+from loadstone.problems.budget import MOST_FACTS, Budget, budget_of
 from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD, Regenerated, check_stored_answers
 from loadstone.problems.facts import Facts, block_rows
 from loadstone.problems.mesh import ROWS, WHOLE, made_on_devices, mesh_of, numbers_here, placed, rows_each
@@ -20,7 +20,7 @@ from loadstone.problems.separate import Separate
 from loadstone.problems.spread import Spread, stored_on_devices
 from loadstone.streams.counters import Key, stream_key
 from loadstone.streams.embeddings import decoupled_targets, decoupled_vectors, vectors
-from loadstone.streams.stream import Stream
+from loadstone.streams.stream import Stream, stream_of
 
 
 def spread_original(
@@ -43,12 +43,14 @@ def spread_original(
         >>> spread_original(loadstone.Stream(0, 4), 6, devices=1).description
         'original, outputs shared, over 1 device'
     """
-    p, mesh = whole("p", p, 2), mesh_of(devices)
+    stream, p, mesh = stream_of(stream), whole("p", p, 2, MOST_FACTS), mesh_of(devices)
     answers, frequencies = check_answers(answers, frequencies)
-    m, budget = p if answers is None else answers, budget or Budget()
+    m, budget = p if answers is None else answers, budget_of(budget)
     each = rows_each(p, mesh)
     block = block_rows(each, m)
-    if ring is None:
+    if ring is not None:
+        ring = true_or_false("ring", ring)
+    else:
         ring = not budget.allows(original_bytes(each, stream.d, block, m))
     needed = ring_bytes(each, stream.d, block, rows_each(m, mesh)) if ring else original_bytes(each, stream.d, block, m)
     budget.require(needed, f"each device's part of the original problem over {mesh.size} devices")
@@ -85,10 +87,10 @@ def spread_decoupled(
         >>> spread_decoupled(loadstone.Stream(0, 4), 6, devices=1, hold="regenerated").description
         'decoupled, outputs regenerated, over 1 device'
     """
-    p, d, mesh = whole("p", p, 2), stream.d, mesh_of(devices)
+    p, d, mesh = whole("p", p, 2, MOST_FACTS), stream_of(stream).d, mesh_of(devices)
     hold, dtype = choice("hold", hold, WAYS_TO_HOLD), choice("dtype", dtype, STORED_DTYPES)
     answers, frequencies = check_answers(answers, frequencies)
-    budget, m, each = budget or Budget(), answers or p, rows_each(p, mesh)
+    budget, m, each = budget_of(budget), answers or p, rows_each(p, mesh)
     if answers is not None:
         check_stored_answers(hold, dtype)
     size = jnp.dtype(dtype).itemsize

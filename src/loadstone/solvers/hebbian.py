@@ -13,7 +13,7 @@ from loadstone.compiling import Call, compiled
 from loadstone.deadline import Deadline
 from loadstone.kernels.products import exact
 from loadstone.memories.full import Full
-from loadstone.problems.problem import Problem
+from loadstone.problems.problem import Problem, require_problem
 from loadstone.solvers.search import SearchOptions
 from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.solver import Solver
@@ -28,7 +28,7 @@ def hebbian(problem: Problem) -> Full:
         [[0.  0.5]
          [0.5 0. ]]
     """
-    return Full(_sum(problem))
+    return Full(_sum(require_problem(problem)))
 
 
 def programs(problem: Problem) -> Iterator[Call]:

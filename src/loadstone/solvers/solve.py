@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import optax
 
-from loadstone.arguments import choice, refuse
+from loadstone.arguments import choice, instance_of, path_of, refuse
 from loadstone.kernels.products import PRECISIONS
 from loadstone.measurements.accuracy import top_scores
 from loadstone.memories.families import initial_memory
@@ -19,7 +19,7 @@ from loadstone.memories.foreign import as_given, as_memory
 from loadstone.problems.loss import check_memory
 from loadstone.problems.problem import Problem, check_problem
 from loadstone.problems.spread import spread
-from loadstone.progress import Progress, silent
+from loadstone.progress import Progress, progress_of
 from loadstone.solvers.checkpoint import checkpoint_of
 from loadstone.solvers.gradient import Given
 from loadstone.solvers.lbfgs import LBFGS
@@ -106,6 +106,9 @@ def solve_batch(
         >>> [str(solution.status) for solution in solve_batch(problems, [None] * 3, solver="hebbian")]
         ['closed form', 'closed form', 'closed form']
     """
+    for name, value in (("problems", problems), ("memories", memories)):
+        instance_of(name, value, Sequence, "a list")
+    instance_of("limits", limits, Limits, "Limits(passes=..., seconds=...)")
     if not problems or len(problems) != len(memories):
         raise refuse("memories", f"{len(memories)} of them", f"as many as problems ({len(problems)}), and at least one")
     problems = [check_problem(problem) for problem in problems]
@@ -122,9 +125,9 @@ def solve_batch(
     precisions = drop_slower(method.precisions(), problems[0]) if precision == "auto" else (precision,)
     file = None
     if checkpoint is not None:
-        _check_resumable(checkpoint, method, len(problems))
+        _check_resumable(path_of("checkpoint", checkpoint), method, len(problems))
         file = checkpoint_of(checkpoint, problems[0], memories[0], method, stop, precisions)
-    solutions = method.solve(problems, memories, SearchOptions(stop, limits, precisions, progress or silent, file))
+    solutions = method.solve(problems, memories, SearchOptions(stop, limits, precisions, progress_of(progress), file))
     solutions = [measured(problem, solution) for problem, solution in zip(problems, solutions)]
     return [replace(solution, memory=as_given(solution.memory, memory)) for solution, memory in zip(solutions, given)]
 

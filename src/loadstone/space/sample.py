@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from loadstone.arguments import choice, refuse, whole
+from loadstone.arguments import choice, refuse, true_or_false, whole
 from loadstone.deadline import Deadline
 from loadstone.estimate import Estimate
 from loadstone.memories.families import subspace_of
@@ -23,7 +23,7 @@ from loadstone.problems.facts import facts_of
 from loadstone.problems.padded import Padded
 from loadstone.problems.problem import Problem, check_problem
 from loadstone.problems.separate import separate
-from loadstone.progress import Progress, silent
+from loadstone.progress import Progress, progress_of
 from loadstone.readable import readable
 from loadstone.space.chains import METHODS, Chains, run_chains, unit
 from loadstone.space.diagnostics import Mixing
@@ -94,9 +94,10 @@ def sample(
         >>> result.dimension, result.mixing.effective_samples > 10
         (16, True)
     """
-    clock, progress = Deadline(), progress or silent
+    clock, progress = Deadline(), progress_of(progress)
     chains, seed = whole("chains", chains, 2, _MOST_CHAINS), whole("seed", seed, 0, 2**31 - 1)
     choice("method", method, METHODS)
+    with_volume = true_or_false("with_volume", with_volume)
     steps = STEPS[method] if steps is None else whole("steps", steps, 2, 10**9)
     problem = _problem(instance)
     d = problem.inputs.shape[1]

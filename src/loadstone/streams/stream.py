@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float32, Int32, UInt32
 
-from loadstone.arguments import set_as, whole
+from loadstone.arguments import instance_of, set_as, whole
 from loadstone.compiling import Call
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.readable import readable
@@ -114,6 +114,11 @@ class Stream:
 # Each shape needs a compiled program. Because streams are nested, a few vectors more than needed may be made: with the
 # number rounded up, many values of p share one program. An accelerator makes all rows at once.
 _ROWS, _COLUMNS = 8, 128
+
+
+def stream_of(stream: Stream) -> Stream:
+    """`stream`, or a refusal of what is none."""
+    return instance_of("stream", stream, Stream, "a Stream, such as Stream(0, 20)")
 
 
 def _rounded_up(count: int) -> int:

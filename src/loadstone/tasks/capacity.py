@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float64
 
+from loadstone.arguments import instance_of, refuse
 from loadstone.measurements.scores import moments, targets_by_length
 from loadstone.measurements.spectrum import matrix_singular_values
 from loadstone.memories.families import subspace_of
@@ -69,6 +70,9 @@ def exact_capacity(
         >>> exact.p_c, exact.storable, exact.not_storable
         (14, 14, 15)
     """
+    instance_of("instance", instance, Instance, "an Instance, such as Instance(Stream(0, 20), 85)")
+    if progress is not None and not callable(progress):
+        raise refuse("progress", progress, "a function of p and its verdict")
     subspace = subspace_of(family, instance.d, seed=instance.stream.seed)
     # One association alone is always storable.
     low, high, p = 1, None, instance.p

@@ -6,10 +6,10 @@ and outputs of an isotropic law; at capacity an instance is storable with probab
 
 from __future__ import annotations
 
-from loadstone.arguments import whole
+from loadstone.arguments import true_or_false, whole
 from loadstone.theory.alone import half_storable
-from loadstone.theory.capacity import facts_that_fit
-from loadstone.theory.codimension import codimension
+from loadstone.theory.capacity import MOST_DIMENSION, facts_that_fit
+from loadstone.theory.codimension import checked_margin, codimension
 from loadstone.theory.cone import MOST
 from loadstone.theory.families import StatisticalDimension, directions_shown, statistical_dimension
 from loadstone.theory.margin import margin_capacity
@@ -23,7 +23,8 @@ def memories_seen(family: str, d: int, *, answers: int, decoupled: bool = False)
         >>> memories_seen("full", 20, answers=8).delta
         140
     """
-    answers = whole("answers", answers, 2, MOST)
+    answers, d = whole("answers", answers, 2, MOST), whole("d", d, 1, MOST_DIMENSION)
+    decoupled = true_or_false("decoupled", decoupled)
     return statistical_dimension(family, d, directions=directions_shown(d, answers, decoupled))
 
 
@@ -40,6 +41,8 @@ def facts_capacity(
         >>> round(facts_capacity("symmetric", 20, answers=8), 2)
         67.64
     """
+    d, decoupled = whole("d", d, 1, MOST_DIMENSION), true_or_false("decoupled", decoupled)
+    margin = checked_margin(margin)
     if answers is not None:
         room = memories_seen(family, d, answers=answers, decoupled=decoupled)
         fitting = half_storable(answers, room)

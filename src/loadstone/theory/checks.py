@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
+from loadstone.given_arrays import array_of
 
 #: Sizes and loads lie between these, so that no product, square or quotient of two of them leaves float64's range.
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -85,10 +86,7 @@ def plain(array: np.ndarray) -> object:
 
 def numbers(name: str, value: ArrayLike, allowed: str) -> np.ndarray:
     """`value` as an array of floats of any size, or a refusal."""
-    try:
-        array = np.asarray(value)
-    except ValueError as error:  # lists of different lengths
-        raise refuse(name, value, allowed) from error
+    array = array_of(name, value, allowed)
     if array.dtype.kind not in "iuf":
         raise refuse(name, value, allowed)
     return array.astype(float)

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from loadstone.theory.checks import checked, each, whole_numbers
+from loadstone.theory.checks import checked, each, single, whole_numbers
 from loadstone.theory.cone import MOST, joint_log_density, merge_law
 
 #: Largest margin, in units of a random score: more is never asked for, and its law of k would take long to sum.
@@ -66,6 +66,11 @@ def checked_margins(margin: ArrayLike) -> np.ndarray:
     """
     allowed = f"at least 0 and at most {MOST_MARGIN:g}"
     return checked("margin", margin, allowed, lambda array: (array >= 0) & (array <= MOST_MARGIN))
+
+
+def checked_margin(margin: float) -> float:
+    """One margin, or a refusal."""
+    return float(checked_margins(single("margin", margin)))
 
 
 @lru_cache(maxsize=4096)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from loadstone.arguments import positive, rank_fraction, rank_of, refuse, whole
+from loadstone.arguments import positive, rank_fraction, rank_of, refuse, true_or_false, whole
 from loadstone.bisect import largest
 from loadstone.frequencies import Frequencies, check_answers, shares_of
 from loadstone.theory.answers import facts_capacity, memories_seen
 from loadstone.theory.capacity import MOST_DIMENSION, capacity, capacity_associations
 from loadstone.theory.checks import whole_number
-from loadstone.theory.codimension import codimension
+from loadstone.theory.codimension import checked_margin, codimension
 from loadstone.theory.cone import MOST, merge_law
 from loadstone.theory.families import StatisticalDimension, smallest_dimension, statistical_dimension
 from loadstone.theory.load import nearest_associations, nearest_dimension
@@ -131,6 +131,7 @@ def question_of(
     if not isinstance(frequencies, str) or frequencies != "uniform":
         answers, frequencies = check_answers(answers, frequencies)
     answers = None if answers is None else whole("answers", answers, 2, MOST)
+    decoupled, margin = true_or_false("decoupled", decoupled), checked_margin(margin)
     question = Question(answers, family, kappa, decoupled, margin, frequencies)
     if question.is_paper_setting:
         return question

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from scipy.fft import irfft
 from scipy.special import ndtr
 
-from loadstone.arguments import refuse
+from loadstone.arguments import instance_of, refuse
 from loadstone.bisect import largest
 from loadstone.theory.alone import WinningQueries, log_all_alone, query_dimension, winning_queries
 from loadstone.theory.checks import each, whole_number, whole_numbers
@@ -92,6 +92,7 @@ def probability_facts_storable(facts: int, answers: int, *, memories: Statistica
         0.474
     """
     facts, answers = whole_number("facts", facts, 1, MOST), whole_number("answers", answers, 2, MOST)
+    _require(memories)
     queries = winning_queries(answers, query_dimension(memories))
     if memories.faces is not None:
         return _met(facts, queries, memories.faces.fixed, memories.faces.coins)
@@ -110,10 +111,15 @@ def facts_interval(answers: int, memories: StatisticalDimension, *, share: float
         (69, 91)
     """
     answers = whole_number("answers", answers, 2, MOST)
+    _require(memories)
     if memories.faces is None:
         raise refuse("family", memories.family, f"one whose law of J is known for {answers} answers")
     room, queries = memories.faces, winning_queries(answers, query_dimension(memories))
     return _interval(lambda facts: _met(facts, queries, room.fixed, room.coins), share, 0)
+
+
+def _require(memories: StatisticalDimension) -> None:
+    instance_of("memories", memories, StatisticalDimension, "a StatisticalDimension, as memories_seen(...) gives")
 
 
 def mean_facts(answers: int, memories: StatisticalDimension) -> float | None:

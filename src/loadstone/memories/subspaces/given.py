@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Float64, Int
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse, set_as
+from loadstone.given_arrays import array_of
 from loadstone.memories.subspaces.subspace import Subspace
 
 #: Matrices of unit length count as independent if their smallest singular value is at least this share of the largest.
@@ -98,10 +99,7 @@ class Given(Subspace):
 
 def _checked(given: ArrayLike) -> Float64[np.ndarray, "k d d"]:
     allowed = "an array (k, d, d) of finite real numbers, the matrices that W is made of"
-    try:
-        array = np.asarray(given)
-    except (ValueError, TypeError) as error:
-        raise refuse("basis", f"a {type(given).__name__}", allowed) from error
+    array = array_of("basis", given, allowed)
     square = array.ndim == 3 and array.shape[1] == array.shape[2] and array.size > 0
     if not square or array.dtype.kind not in "biuf":
         raise refuse("basis", f"{array.dtype} of shape {array.shape}", allowed)

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Float64
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse, set_as, whole
+from loadstone.given_arrays import array_of
 from loadstone.memories.subspaces.subspace import Subspace, unit_rows
 
 
@@ -94,10 +95,7 @@ class Diagonal(Entries):
 
 
 def _checked(given: ArrayLike) -> Bool[np.ndarray, "d d"]:
-    try:
-        array = np.asarray(given)
-    except (ValueError, TypeError) as error:
-        raise refuse("mask", f"a {type(given).__name__}", "a square array of True and False") from error
+    array = array_of("mask", given, "a square array of True and False")
     if array.ndim != 2 or array.shape[0] != array.shape[1] or array.size == 0 or array.dtype.kind not in "biuf":
         raise refuse("mask", f"{array.dtype} of shape {array.shape}", "a square array of True and False, or of 1 and 0")
     if not ((array == 0) | (array == 1)).all():
