@@ -93,7 +93,7 @@ def test_an_interrupt_at_a_bad_moment_is_raised_at_a_good_one():
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("kind", [RuntimeError, SystemError])
+@pytest.mark.parametrize("kind", [RuntimeError, SystemError, TypeError])
 def test_an_error_that_was_made_of_an_interrupt_is_the_interrupt(number, kind):
     with pytest.raises(KeyboardInterrupt) as found, ends_like_an_interrupt():
         try:

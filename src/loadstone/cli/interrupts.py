@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import os
 import signal
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.machinery import ExtensionFileLoader
 from types import FrameType
+from typing import NoReturn
 
 #: Where Python's weak sets and dictionaries remove what was deleted, and where it drops exceptions.
 _FORGETTING = {
@@ -50,13 +54,27 @@ def ends_like_an_interrupt() -> Iterator[None]:
     before = {number: signal.signal(number, interrupt) for number in numbers}
     try:
         yield
-    except (RuntimeError, SystemError) as error:
+    except (ValueError, OSError):  # a sentence for people, such as that the search so far could not be saved
+        raise
+    except Exception as error:  # whatever compiled code makes of an interrupt: NumPy turns some into a TypeError
         if raised:
             raise KeyboardInterrupt from error
         raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def leave_at_once(code: int) -> NoReturn:
+    """End the process after an interrupt, once everything is cleaned up.
+
+    A compiled program does not see the interrupt and goes on in threads of its own. If Python were taken down as usual,
+    it would delete what that program computes with, and the process would crash.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _can_be_raised_in(frame: FrameType | None) -> bool:
