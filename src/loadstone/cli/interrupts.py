@@ -68,8 +68,8 @@ def ends_like_an_interrupt() -> Iterator[None]:
 def leave_at_once(code: int) -> NoReturn:
     """End the process after an interrupt, once everything is cleaned up.
 
-    A compiled program does not see the interrupt and goes on in threads of its own. If Python were taken down as usual,
-    it would delete what that program computes with, and the process would crash.
+    XLA compiles and runs programs in threads of its own, which do not see the interrupt. If Python were taken down as
+    usual, it would delete the devices that they still use, and the process would crash.
     """
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
