@@ -1,10 +1,12 @@
 """loadstone facts: from two files to a book that answers, and one sentence for whatever is wrong."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from loadstone.books.book import open_book
 from loadstone.cli.facts_words import conflict_in_words, counted, named_columns, some
 
 PAIRS = [("France", "Paris"), ("Peru", "Lima"), ("Japan", "Tokyo"), ("New Zealand", "Wellington")]
@@ -44,6 +46,15 @@ def test_store_and_recall(command, files):
 
     done = run(command, files, "recall", "b.safetensors", "Japn")
     assert done.returncode == 1 and "'Japn' is not in the book (did you mean 'Japan'?)" in done.stderr
+
+
+def test_recall_measures_what_is_stored_whatever_the_book_says(command, files):
+    words = ("store", "f.csv", "--vectors", "v.txt", "--columns", "country,capital", "--out", "b.safetensors")
+    run(command, files, *words)
+    book = open_book(files / "b.safetensors")
+    replace(book, weights=-book.weights).save(files / "forged.safetensors")
+    done = run(command, files, "recall", "forged.safetensors", *book.subjects, "--json")
+    assert [one["stored"] for one in json.loads(done.stdout)["answers"]] == [False] * len(book)
 
 
 def test_people_read_what_is_stored_and_why_something_is_not(command, files):
