@@ -103,5 +103,5 @@ def _checksum(metadata: Mapping[str, str], arrays: Mapping[str, np.ndarray]) -> 
     digest = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
     for name, array in sorted(arrays.items()):
         digest.update(json.dumps([name, array.dtype.str, array.shape]).encode())
-        digest.update(array.reshape(-1).view(np.uint8))
+        digest.update(array.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
