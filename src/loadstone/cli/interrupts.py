@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import os
@@ -75,6 +76,14 @@ def leave_at_once(code: int) -> NoReturn:
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     os._exit(code)
+
+
+def leave(code: int | str | None) -> NoReturn:
+    """End the command as usual. Ctrl-C then ends the process by itself: while Python is taken down, it would be printed
+    as an error and forgotten."""
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_DFL)  # what is registered last is called first
+    sys.exit(code)
 
 
 def _can_be_raised_in(frame: FrameType | None) -> bool:
