@@ -77,6 +77,7 @@ def command(monkeypatch, capfd):
         if cwd:
             monkeypatch.chdir(cwd)
         monkeypatch.setattr(sys, "argv", ["loadstone", *map(str, arguments)])
+        monkeypatch.setattr("loadstone.cli.app.leave_at_once", sys.exit)  # it would end the tests as well
         with pytest.raises(SystemExit) as end:
             main()
         return subprocess.CompletedProcess(arguments, end.value.code or 0, *capfd.readouterr())

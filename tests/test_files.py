@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.files import check_writable, write_whole
+from loadstone.files import check_writable, version_of, write_whole
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")
 #: A user without rights, to whom root can turn.
@@ -71,6 +71,84 @@ def test_a_read_only_file_is_replaced_and_a_name_may_be_as_long_as_names_can_be(
     assert check_writable(str(path)) == path
     write_whole(path, lambda file: file.write(b"new"))
     assert path.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o755])
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, mode):
+    path, seen = tmp_path / "file", []
+    path.write_bytes(b"old")
+    path.chmod(mode)
+
+    def write(file):
+        file.write(b"new")
+        seen.append(stat.S_IMODE(os.fstat(file.fileno()).st_mode))
+
+    write_whole(path, write)
+    assert path.read_bytes() == b"new" and stat.S_IMODE(path.stat().st_mode) == mode
+    assert seen == [0o600]  # while it is written, nobody else may read what may be private
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_file_that_root_replaces_keeps_its_owner(tmp_path):
+    path = tmp_path / "file"
+    path.touch(0o640)
+    os.chown(path, NOBODY, NOBODY)
+    write_whole(path, lambda file: file.write(b"new"))
+    found = path.stat()
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (NOBODY, NOBODY, 0o640)
+
+
+def test_a_symbolic_link_stays_and_its_target_is_written(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("other")
+    (tmp_path / "other").symlink_to(tmp_path / "there" / "file")
+    for content in (b"first", b"second"):  # at first the target is not there yet
+        write_whole(tmp_path / "link", lambda file: file.write(content))  # noqa: B023 (called at once)
+        assert (tmp_path / "there" / "file").read_bytes() == content
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "other").is_symlink()
+    assert not list(tmp_path.rglob("*.part"))
+    (tmp_path / "lost").symlink_to(tmp_path / "nowhere" / "file")
+    (tmp_path / "ring").symlink_to("ring")
+    with pytest.raises(FileNotFoundError, match="nowhere is not a folder: make it first"):
+        check_writable(tmp_path / "lost")
+    with pytest.raises(OSError, match="ring cannot be the name of a file .Too many levels of symbolic links"):
+        check_writable(tmp_path / "ring")
+
+
+def test_a_file_that_has_changed_since_it_was_read_is_left_as_it_is(tmp_path):
+    path, link = tmp_path / "file", tmp_path / "link"
+    path.write_bytes(b"old")
+    link.symlink_to(path)
+    for name in (path, link):
+        read = version_of(name)
+        write_whole(name, lambda file: file.write(b"one more"), replacing=read)
+        with pytest.raises(FileExistsError, match="has changed since it was read, and was left as it is: start again"):
+            write_whole(name, lambda file: file.write(b"another"), replacing=read)
+        assert path.read_bytes() == b"one more"
+    read = version_of(path)
+    path.unlink()
+    with pytest.raises(FileExistsError, match="has changed since it was read"):
+        write_whole(path, lambda file: file.write(b"another"), replacing=read)
+    assert list(tmp_path.iterdir()) == [link]
+
+
+def test_of_many_writers_that_have_read_the_same_version_one_writes(tmp_path):
+    path, together = tmp_path / "file", threading.Barrier(8)
+    path.write_bytes(b"0")
+
+    def add_one(_):
+        read, number = version_of(path), int(path.read_bytes())
+        together.wait(timeout=30)
+        try:
+            write_whole(path, lambda file: file.write(b"%d" % (number + 1)), replacing=read)
+        except FileExistsError:
+            return 0
+        return 1
+
+    for begun in range(10):
+        with ThreadPoolExecutor(8) as pool:
+            assert sum(pool.map(add_one, range(8))) == 1
+        assert path.read_bytes() == b"%d" % (begun + 1)
 
 
 @pytest.mark.parametrize("name, kind, sentence", [

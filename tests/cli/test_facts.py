@@ -2,10 +2,12 @@
 
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from loadstone.books.book import open_book
 from loadstone.cli.facts_words import conflict_in_words, counted, named_columns, some
 
 PAIRS = [("France", "Paris"), ("Peru", "Lima"), ("Japan", "Tokyo"), ("New Zealand", "Wellington")]
@@ -58,6 +60,15 @@ def test_standard_input_may_begin_with_a_mark_and_its_lines_end_in_any_way(comma
             assert done.returncode == 2 and "standard input is not UTF-8 text: send it as UTF-8." in done.stderr
         else:
             assert [one["answer"] for one in json.loads(done.stdout)["answers"]] == expected
+
+
+def test_recall_measures_what_is_stored_whatever_the_book_says(command, files):
+    words = ("store", "f.csv", "--vectors", "v.txt", "--columns", "country,capital", "--out", "b.safetensors")
+    run(command, files, *words)
+    book = open_book(files / "b.safetensors")
+    replace(book, weights=-book.weights).save(files / "forged.safetensors")
+    done = run(command, files, "recall", "forged.safetensors", *book.subjects, "--json")
+    assert [one["stored"] for one in json.loads(done.stdout)["answers"]] == [False] * len(book)
 
 
 def test_people_read_what_is_stored_and_why_something_is_not(command, files):

@@ -1,11 +1,13 @@
 """loadstone facts edit: a new book with what was taken and lost, and one sentence for whatever is wrong."""
 
 import json
+import stat
 
 import numpy as np
 import pytest
 
 from loadstone.books.book import open_book
+from loadstone.books.editing import edit
 from loadstone.books.storing import remember
 
 N, D = 14, 7
@@ -56,6 +58,37 @@ def test_people_read_what_was_taken_and_what_was_lost(command, files):
     assert f"took 4 of 4 edits, lost {len(lost)} of 9 old facts" in done.stdout and lost
     assert "The new book was not written: name a file with --out." in done.stderr
     assert not (files / "new.safetensors").exists()
+
+
+def test_an_edit_in_place_keeps_permissions_and_a_link(command, files):
+    (files / "b.safetensors").chmod(0o600)
+    (files / "link").symlink_to("b.safetensors")
+    done = command("facts", "edit", "b.safetensors", "c.jsonl", "--out", "link", cwd=files)
+    assert done.returncode == 0 and (files / "link").is_symlink()
+    assert stat.S_IMODE((files / "b.safetensors").stat().st_mode) == 0o600
+    assert open_book(files / "b.safetensors").recall("s1")[0].answer == "a2"
+
+
+def test_of_two_edits_in_place_at_once_none_is_lost(command, files, monkeypatch):
+    """The second has read the book before the first has written it: it is told to start again."""
+    (files / "d.csv").write_text("subject,object\ns5,a6\n")
+    in_place = ("facts", "edit", "b.safetensors", "d.csv", "--out", "b.safetensors")
+    other = open_book(files / "b.safetensors").edit({"S1": "a2"}).book
+
+    def edit_meanwhile(*arguments):
+        other.save(files / "b.safetensors")
+        return edit(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("loadstone.books.editing.edit", edit_meanwhile)
+        done = command(*in_place, cwd=files)
+    assert done.returncode == 2 and done.stderr.splitlines()[-1] == (
+        "loadstone: b.safetensors has changed since it was read, and was left as it is: start again."
+    )
+    assert open_book(files / "b.safetensors").recall("s1")[0].answer == "a2"
+    assert command(*in_place).returncode == 0
+    book = open_book(files / "b.safetensors")
+    assert [book.recall(name)[0].answer for name in ("s1", "s5")] == ["a2", "a6"]
 
 
 def test_when_time_is_up_it_is_said(command, files):

@@ -1,4 +1,5 @@
 import os
+import random
 from functools import partial
 from pathlib import Path
 
@@ -42,7 +43,9 @@ def test_a_saved_memory_loads_back_and_recalls(tmp_path, kappa):
     with safe_open(tmp_path / "memory.safetensors", framework="numpy") as file:
         family = "full" if kappa == 1 else "low rank"
         about = {"seed": "0", "kappa": str(kappa)}
-        assert file.metadata() == {"format": "loadstone memory 1", "family": family} | about
+        metadata = file.metadata()
+    assert len(metadata.pop("loadstone checksum")) == 64
+    assert metadata == {"format": "loadstone memory 2", "family": family} | about
 
 
 SUBSPACES = {
@@ -105,6 +108,24 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
         load_memory(path)
     with pytest.raises(FileNotFoundError):
         load_memory(tmp_path / "missing.safetensors")
+
+
+def test_a_memory_with_a_changed_bit_is_refused_and_one_without_a_checksum_loads(tmp_path):
+    path, chance = tmp_path / "memory.safetensors", random.Random(0)
+    save_memory(path, Full(np.eye(3)), about={"seed": 0})
+    whole = path.read_bytes()
+    for bit in [8 * (len(whole) - 1), *chance.sample(range(8 * len(whole)), 60)]:
+        changed = bytearray(whole)
+        changed[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(changed)
+        with pytest.raises(ValueError, match="memory file is "):
+            load_memory(path)
+    for metadata in ({"format": "loadstone memory 1", "family": "full"}, {"format": "pt"}):
+        save_file({"weights": np.eye(3)}, path, metadata)
+        assert np.array_equal(load_memory(path).matrix(), np.eye(3))
+    save_file({"weights": np.eye(3)}, path, {"format": "loadstone memory 2", "family": "full"})
+    with pytest.raises(ValueError, match="must be undamaged .it has no checksum"):
+        load_memory(path)
 
 
 def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):

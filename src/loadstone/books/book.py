@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from safetensors.numpy import save
 
 from loadstone.arguments import refuse, whole
 from loadstone.books.reading import COLUMNS, Columns
 from loadstone.books.spelling import composed, nearest, spellings
 from loadstone.books.vectors import Source
-from loadstone.files import write_whole
-from loadstone.memories.files import read_tensors
+from loadstone.books.words import words_from
+from loadstone.files import Version
+from loadstone.memories.files import read_tensors, write_tensors
 from loadstone.problems.numpy_pass import margins_of, rivals_of, scores_of
 from loadstone.readable import readable
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from loadstone.books.budget import BookBudget
     from loadstone.books.editing import Edited
 
-_FORMAT = "loadstone book 1"
+_FORMAT, _FIRST_FORMAT = "loadstone book 2", "loadstone book 1"
 _ARRAYS = {"weights": "f", "inputs": "f", "outputs": "f", "targets": "i", "stored": "b"}
 
 
@@ -118,7 +118,8 @@ class Book:
     def conflicts(self) -> list[list[str]]:
         """Groups of facts that cannot all be stored, in words, as far as they were found when the book was made."""
         groups = self.about.get("conflicts", [])
-        return [list(map(str, names)) for names in groups] if isinstance(groups, list) else []
+        groups = groups if isinstance(groups, list) else []
+        return [list(map(str, names)) for names in groups if isinstance(names, list)]
 
     def failures(self) -> list[Failure]:
         """The facts that are not stored, each with the answer that wins instead."""
@@ -190,12 +191,15 @@ class Book:
     def _rows(self) -> dict[str, int]:
         return {subject: row for row, subject in reversed(list(enumerate(self.subjects)))}
 
-    def save(self, path: str | Path) -> None:
-        """Write the book as one safetensors file, whole or not at all."""
-        tensors = {name: np.ascontiguousarray(getattr(self, name)) for name in _ARRAYS}
+    def save(self, path: str | Path, *, replacing: Version | None = None) -> None:
+        """Write the book as one safetensors file, whole or not at all.
+
+        replacing: the version of the file that the book was made from (`files.version_of`); if that has changed since,
+            it is left as it is, and the book is not written.
+        """
         words = {"subjects": self.subjects, "answers": self.answers, "about": dict(self.about)}
-        blob = save(tensors, metadata={"format": _FORMAT, "words": json.dumps(words, ensure_ascii=True)})
-        write_whole(path, lambda file: file.write(blob))
+        metadata = {"format": _FORMAT, "words": json.dumps(words, ensure_ascii=True)}
+        write_tensors(path, {name: getattr(self, name) for name in _ARRAYS}, metadata=metadata, replacing=replacing)
 
 
 def open_book(path: str | Path) -> Book:
@@ -207,20 +211,24 @@ def open_book(path: str | Path) -> Book:
         >>> loadstone.open("capitals.safetensors").recall("France")[0].answer
         'Paris'
     """
-    metadata, tensors = read_tensors(path, "book", "a file that `loadstone facts store` wrote")
+    metadata, tensors = read_tensors(path, "book", "a file that `loadstone facts store` wrote", _FORMAT)
     file_format = metadata.get("format", "")
-    if file_format != _FORMAT:
+    if file_format not in (_FORMAT, _FIRST_FORMAT):
         later = file_format.startswith("loadstone book ")
         what = f"one of this version ({file_format!r} is of a later one)" if later else "a book, which this file is not"
         raise refuse("book", str(path), what)
     try:
-        words = json.loads(metadata["words"])
-        subjects, answers = tuple(map(str, words["subjects"])), tuple(map(str, words["answers"]))
-        book = Book(subjects=subjects, answers=answers, about=dict(words["about"]), **tensors)
+        words = words_from(metadata["words"])
+        book = Book(subjects=tuple(words["subjects"]), answers=tuple(words["answers"]), about=words["about"], **tensors)
         _check(book)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise refuse("book", str(path), f"undamaged ({' '.join(str(error).split())[:200]})") from error
-    return book
+    return book if file_format == _FORMAT else _measured(book)
+
+
+def _measured(book: Book) -> Book:
+    """A book whose file has no checksum: what it says to be stored is measured, and it has proved nothing."""
+    return replace(book, stored=book.margins() > 0, about={**book.about, "proved": False})
 
 
 def _check(book: Book) -> None:

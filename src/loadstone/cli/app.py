@@ -11,7 +11,7 @@ import typer
 
 from loadstone import __version__
 from loadstone.cli.devices import missing_platform
-from loadstone.cli.interrupts import ends_like_an_interrupt
+from loadstone.cli.interrupts import ends_like_an_interrupt, leave, leave_at_once
 from loadstone.cli.streams import answering, drop_unwritten, open_streams, say
 
 #: The commands in the groups of `loadstone --help`, each with its module. Only that of the command that is run is
@@ -76,7 +76,7 @@ def main() -> None:
         _stop(error.format_message() or "a command is missing: see loadstone --help.", error.exit_code)
     except BrokenPipeError:  # the reader of our output, such as `head`, has ended
         drop_unwritten()
-        sys.exit(_NOBODY_READS)
+        leave(_NOBODY_READS)
     except (ValueError, OSError) as error:
         _stop(_sentence(error), 2)
     except MemoryError:
@@ -88,8 +88,9 @@ def main() -> None:
             raise
         _stop(sentence, 2)
     if code == _INTERRUPTED:  # some versions of Typer raise the interrupt, others return this code
-        _stop("interrupted; nothing half-written was left behind.", _INTERRUPTED)
-    sys.exit(code)
+        _say_last("interrupted; nothing half-written was left behind.")
+        leave_at_once(_INTERRUPTED)
+    leave(code)
 
 
 def _sentence(error: ValueError | OSError) -> str:
@@ -99,6 +100,10 @@ def _sentence(error: ValueError | OSError) -> str:
 
 
 def _stop(sentence: str, code: int) -> None:
+    _say_last(sentence)
+    leave(code)
+
+
+def _say_last(sentence: str) -> None:
     drop_unwritten()
     say(f"loadstone: {' '.join(sentence.split())}")
-    sys.exit(code)

@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from loadstone.cli import options
-from loadstone.cli.output import print_json
+from loadstone.cli.output import print_json, print_line
 
 
 def check(
@@ -24,6 +24,6 @@ def check(
     if json:
         print_json(asdict(checked))
     else:
-        print(f"{'valid' if checked.valid else 'NOT valid'}: {checked.verdict or 'no verdict'}. {checked.reason}")
+        print_line(f"{'valid' if checked.valid else 'NOT valid'}: {checked.verdict or 'no verdict'}. {checked.reason}")
     if not checked.valid:
         raise typer.Exit(1)

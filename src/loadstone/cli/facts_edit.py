@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
@@ -17,7 +18,8 @@ from loadstone.cli.facts_words import (
     say_progress,
 )
 from loadstone.cli.interrupts import ends_like_an_interrupt
-from loadstone.cli.output import print_json, say
+from loadstone.cli.output import print_json, print_line, say
+from loadstone.files import Version, version_of
 
 if TYPE_CHECKING:
     from loadstone.books.editing import Edited
@@ -41,6 +43,7 @@ def edit(
 ) -> None:
     """Add, change and remove facts of a book, and name the old facts that are lost."""
     options.checked_file(out)
+    replaced = _replaced(book, out)
     from loadstone.books.book import open_book
     from loadstone.books.editing import edit as edit_book
 
@@ -54,7 +57,7 @@ def edit(
         say("Not everything was decided in time: with more --seconds, more facts may be kept.")
     if out is not None:
         with ends_like_an_interrupt():
-            edited.book.save(out)
+            edited.book.save(out, replacing=replaced)
         say(f"{out}: the new book.")
     if json:
         print_json(_record(edited) | {"out": out})
@@ -62,6 +65,13 @@ def edit(
     _print(edited)
     if out is None:
         say("The new book was not written: name a file with --out.")
+
+
+def _replaced(book: str, out: str | None) -> Version | None:
+    """The version of the book that is edited in place, so that another edit of it meanwhile is noticed."""
+    if out is None or not os.path.exists(book) or not os.path.exists(out) or not os.path.samefile(book, out):
+        return None
+    return version_of(book)
 
 
 def _record(edited: Edited) -> dict[str, object]:
@@ -85,13 +95,13 @@ def _print(edited: Edited) -> None:
     proved = " (proved)" if edited.proved else ""
     took = f"took {len(edited.taken)} of {counted(edits, 'edit', 'edits')}"
     lost = f"lost {len(edited.lost)} of {counted(old, 'old fact', 'old facts')}"
-    print(f"{took}, {lost}{proved}, by {edited.method} in {edited.seconds:.2f} s.")
+    print_line(f"{took}, {lost}{proved}, by {edited.method} in {edited.seconds:.2f} s.")
     for change in edited.missed[:_SHOWN]:
-        print(f"  not taken: {change}")
+        print_line(f"  not taken: {change}")
     for failure in edited.lost[:_SHOWN]:
-        print(f"  lost: {failure.subject} -> {failure.answer}, to {failure.rival} by {-failure.margin:.3g}")
+        print_line(f"  lost: {failure.subject} -> {failure.answer}, to {failure.rival} by {-failure.margin:.3g}")
     for name in edited.gained[:_SHOWN]:
-        print(f"  stored now: {name}")
+        print_line(f"  stored now: {name}")
     if max(map(len, (edited.missed, edited.lost, edited.gained))) > _SHOWN:
-        print("  and more (--json has them all)")
+        print_line("  and more (--json has them all)")
     say_obstructions(edited.obstructions)

@@ -55,14 +55,16 @@ def _lines() -> Iterator[str]:
 
 def _rows(book: Book, subject: str, top: int) -> list[dict[str, object]]:
     row = book.row(subject)
-    stored = bool(book.stored[row])
+    recalled = book.recall(subject, top)
+    # Measured here and now, whatever the file says.
+    stored = recalled[0].answer == book.answers[book.targets[row]] and recalled[0].margin > 0
     return [
         {
             "subject": book.subjects[row],
-            "answer": recalled.answer,
-            "score": recalled.score,
-            "margin": recalled.margin,
+            "answer": one.answer,
+            "score": one.score,
+            "margin": one.margin,
             "stored": stored,
         }
-        for recalled in book.recall(subject, top)
+        for one in recalled
     ]

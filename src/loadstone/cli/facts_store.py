@@ -18,7 +18,7 @@ from loadstone.cli.facts_words import (
     say_progress,
 )
 from loadstone.cli.interrupts import ends_like_an_interrupt
-from loadstone.cli.output import print_json, say
+from loadstone.cli.output import print_json, print_line, say
 
 if TYPE_CHECKING:
     from loadstone.books.gathered import Gathered
@@ -73,11 +73,11 @@ def _print(gathered: Gathered, stored: Stored) -> None:
     book, failures = stored.book, stored.failures
     proved = " (proved)" if stored.proved else ""
     impossible = f"; {len(stored.impossible)} impossible beside the others" if stored.impossible else ""
-    print(f"stored {int(book.stored.sum())} of {len(book)}{proved}{impossible}, in {stored.seconds:.2f} s.")
+    print_line(f"stored {int(book.stored.sum())} of {len(book)}{proved}{impossible}, in {stored.seconds:.2f} s.")
     for failure in failures[:_SHOWN]:
-        print(f"  {failure.subject} -> {failure.answer} loses to {failure.rival} by {-failure.margin:.3g}")
+        print_line(f"  {failure.subject} -> {failure.answer} loses to {failure.rival} by {-failure.margin:.3g}")
     if len(failures) > _SHOWN:
-        print(f"  and {len(failures) - _SHOWN} more (--json has them all)")
+        print_line(f"  and {len(failures) - _SHOWN} more (--json has them all)")
     say_obstructions(stored.obstructions)
     if stored.conflict:
         names = [gathered.name(row) for row in stored.conflict.facts]

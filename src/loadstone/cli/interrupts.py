@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import gc
+import os
 import signal
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.machinery import ExtensionFileLoader
 from types import FrameType
+from typing import NoReturn
 
 #: Where Python's weak sets and dictionaries remove what was deleted, and where it drops exceptions.
 _FORGETTING = {
@@ -50,13 +55,35 @@ def ends_like_an_interrupt() -> Iterator[None]:
     before = {number: signal.signal(number, interrupt) for number in numbers}
     try:
         yield
-    except (RuntimeError, SystemError) as error:
+    except (ValueError, OSError):  # a sentence for people, such as that the search so far could not be saved
+        raise
+    except Exception as error:  # whatever compiled code makes of an interrupt: NumPy turns some into a TypeError
         if raised:
             raise KeyboardInterrupt from error
         raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def leave_at_once(code: int) -> NoReturn:
+    """End the process after an interrupt, once everything is cleaned up.
+
+    XLA compiles and runs programs in threads of its own, which do not see the interrupt. If Python were taken down as
+    usual, it would delete the devices that they still use, and the process would crash.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
+def leave(code: int | str | None) -> NoReturn:
+    """End the command as usual. Ctrl-C then ends the process by itself: while Python is taken down, it would be printed
+    as an error and forgotten."""
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_DFL)  # what is registered last is called first
+    sys.exit(code)
 
 
 def _can_be_raised_in(frame: FrameType | None) -> bool:

@@ -1,4 +1,7 @@
-"""Output of commands: one JSON object, or a table for people, on standard output; progress on standard error."""
+"""Output of commands: one JSON object, or lines and tables for people, on standard output; progress on standard error.
+
+What people see may hold names from other people's files. Here they lose what a terminal or rich would act on.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from loadstone.cli.printable import printable
 from loadstone.cli.streams import answering
 from loadstone.cli.streams import say as say
 from loadstone.progress import Progress
@@ -36,24 +40,39 @@ def print_json(record: Mapping[str, object]) -> None:
         print(json.dumps(_finite(record), allow_nan=False))
 
 
+def print_line(sentence: str) -> None:
+    """A line for people."""
+    print(printable(sentence))
+
+
 def print_table(title: str, rows: Sequence[Mapping[str, object]]) -> None:
     """A table for people, one row per run."""
-    table = Table(title=title, title_justify="left")
+    table = Table(title=_text(title), title_justify="left")
     for name in rows[0]:
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(*(f"{value:.6g}" if isinstance(value, float) else str(value) for value in row.values()))
+        table.add_row(*(_text(f"{value:.6g}" if isinstance(value, float) else str(value)) for value in row.values()))
     _print(table)
 
 
 def print_pairs(title: str, rows: Mapping[str, str]) -> None:
     """A table for people, one quantity per row."""
-    table = Table(title=Text(title), title_justify="left", show_header=False)
+    table = Table(title=_text(title), title_justify="left", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     for name, value in rows.items():
-        table.add_row(Text(name), Text(value))
+        table.add_row(_text(name), _text(value))
     _print(table)
+
+
+def _text(words: str) -> Text:
+    """Words as they are, and no markup of rich."""
+    return Text(printable(words))
+
+
+def _shown(words: str) -> str:
+    """Words for a bar, which takes markup."""
+    return escape(printable(words))
 
 
 class _Answer(Console):
@@ -80,8 +99,8 @@ def progress_of(what: str, total: int) -> Iterator[Progress]:
         yield lambda done, words: say(f"{what}: {done}/{total} {words}") if words else None
         return
     with bar:
-        task = bar.add_task(what, total=total, words="")
-        yield lambda done, words: bar.update(task, completed=done, words=words)
+        task = bar.add_task(_shown(what), total=total, words="")
+        yield lambda done, words: bar.update(task, completed=done, words=_shown(words))
 
 
 @contextmanager
@@ -89,7 +108,7 @@ def reading_bar(name: str, total: int) -> Iterator[Progress]:
     """Progress of reading a file of `total` bytes; nothing is shown if that takes less than a second."""
     began, spoken = time.monotonic(), [time.monotonic()]
     bar = _bar(bars.DownloadColumn())
-    task = bar.add_task(f"reading {escape(name)}")
+    task = bar.add_task(f"reading {_shown(name)}")
 
     def progress(done: int, words: str) -> None:
         now = time.monotonic()
@@ -122,9 +141,9 @@ def sweep_bar(what: str) -> Iterator[Callable[[sweep.Progress], None]]:
         yield say_pace
         return
     with bar:
-        task = bar.add_task(escape(what), total=None, words="starting workers")
+        task = bar.add_task(_shown(what), total=None, words="starting workers")
         yield lambda progress: bar.update(
-            task, total=progress.total, completed=progress.before + progress.done, words=escape(_pace(progress))
+            task, total=progress.total, completed=progress.before + progress.done, words=_shown(_pace(progress))
         )
 
 

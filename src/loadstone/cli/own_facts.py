@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from loadstone.cli.output import UNDECIDED, print_json
+from loadstone.cli.output import UNDECIDED, print_json, print_line
 from loadstone.deadline import Deadline
 from loadstone.theory.codimension import codimension
 
@@ -37,8 +37,8 @@ def own_capacity(
     elif fitting.is_exact:
         beyond = f", and no W stores {first_out} beside them" if first_out else ""
         took = f"{clock.taken:.1f} s, proved"
-        print(f"Of {len(gathered)} facts, the first {fitting.fits} can be stored{beyond} ({took}).")
+        print_line(f"Of {len(gathered)} facts, the first {fitting.fits} can be stored{beyond} ({took}).")
     else:
-        print(f"Of {len(gathered)} facts, the first {fitting.fits} can be stored, and at most {fitting.most}.")
+        print_line(f"Of {len(gathered)} facts, the first {fitting.fits} can be stored, and at most {fitting.most}.")
     if not fitting.is_exact:
         raise typer.Exit(UNDECIDED)

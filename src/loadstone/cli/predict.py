@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 
 from loadstone.arguments import choice, refuse
 from loadstone.cli import options
-from loadstone.cli.output import print_json, print_pairs
+from loadstone.cli.output import print_json, print_line, print_pairs
 from loadstone.frequencies import read_frequencies
 from loadstone.theory import prediction as theory
 from loadstone.theory.answers import memories_seen
@@ -60,7 +60,7 @@ def predict(
     print_pairs(_title(prediction), rows | (_rows_of_minimiser(trained) if trained else {}))
     for sentence in (*prediction.caveats, intuition(prediction)):
         if sentence:
-            print(sentence)
+            print_line(sentence)
 
 
 def intuition(prediction: Prediction) -> str | None:

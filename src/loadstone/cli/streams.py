@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator
 from typing import TextIO
 
+from loadstone.cli.printable import printable
+
 
 def open_streams() -> None:
     """Replace standard streams that were closed before we were started.
@@ -68,7 +70,7 @@ def drop_unwritten() -> None:
 def say(sentence: str) -> None:
     """Print a line for people on standard error. If it cannot be written, work goes on without it."""
     try:
-        print(sentence, file=sys.stderr, flush=True)
+        print(printable(sentence), file=sys.stderr, flush=True)
     except OSError:
         _silence(sys.stderr)
 

@@ -1,10 +1,13 @@
 """Saved memories: one safetensors file each, written whole or not at all.
 
-The file holds the memory's arrays by name, and its metadata names the family.
+The file holds the memory's arrays by name, and its metadata names the family. The safetensors format has no checksum,
+and a changed bit of W would go unnoticed. So the metadata has one, over everything else in the file.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,13 +18,15 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from loadstone.arguments import instance_of, path_of, refuse
-from loadstone.files import write_whole
+from loadstone.files import Version, write_whole
 from loadstone.given_arrays import array_of
 from loadstone.memories.families import from_file, in_file
 from loadstone.memories.foreign import refuse_masked
 from loadstone.memories.memory import Memory, check_square
 
-_FORMAT = "loadstone memory 1"
+#: The first format had no checksum.
+_FORMAT = "loadstone memory 2"
+_CHECKSUM = "loadstone checksum"
 #: The arrays of a memory are of NumPy again if they were. The other library would round W in another way where it is
 #: computed from them.
 _LIBRARY, _NUMPY = "library", "numpy"
@@ -45,16 +50,13 @@ def save_memory(path: str | Path, memory: Memory, *, about: dict[str, object] | 
     except (ValueError, AttributeError) as error:
         why = str(error).rstrip(".")
         raise refuse("memory", type(memory).__name__, f"one that a file can hold ({why})") from error
-    # safetensors writes the bytes as they lie, so a transposed or sliced array must be laid out in order first.
-    tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     metadata = {str(key): str(value) for key, value in about.items()} | {"format": _FORMAT, "family": family}
     if all(isinstance(leaf, np.ndarray) for leaf in jax.tree.leaves(memory)):
         metadata[_LIBRARY] = _NUMPY
     try:
-        blob = save(tensors, metadata=metadata)
+        write_tensors(path, arrays, metadata=metadata)
     except SafetensorError as error:
         raise refuse("memory", type(memory).__name__, f"one that a file can hold ({error})") from error
-    write_whole(path, lambda file: file.write(blob))
 
 
 def load_memory(path: str | Path) -> Memory:
@@ -65,7 +67,7 @@ def load_memory(path: str | Path) -> Memory:
         >>> loadstone.load("w.safetensors")
         Full(weights=float32[4, 4])
     """
-    metadata, tensors = read_tensors(path, "memory file", "a safetensors file")
+    metadata, tensors = read_tensors(path, "memory file", "a safetensors file", _FORMAT)
     try:
         memory = from_file(metadata.get("family", ""), tensors)
     except ValueError as error:
@@ -74,13 +76,50 @@ def load_memory(path: str | Path) -> Memory:
     return jax.tree.map(np.asarray, memory) if metadata.get(_LIBRARY) == _NUMPY else memory
 
 
-def read_tensors(path: str | Path, what: str, allowed: str) -> tuple[dict[str, str], dict[str, np.ndarray]]:
-    """The metadata and the arrays of a safetensors file. `what` and `allowed` are for the refusal of any other file."""
+def write_tensors(
+    path: str | Path,
+    arrays: Mapping[str, np.ndarray],
+    *,
+    metadata: Mapping[str, str],
+    replacing: Version | None = None,
+) -> None:
+    """Write arrays and metadata as a safetensors file with a checksum; `replacing` is for `write_whole`."""
+    # safetensors writes the bytes as they lie, so a transposed or sliced array must be laid out in order first.
+    tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    words = {key: text for key, text in metadata.items() if key != _CHECKSUM}
+    blob = save(tensors, metadata=words | {_CHECKSUM: _checksum(words, tensors)})
+    write_whole(path, lambda file: file.write(blob), replacing=replacing)
+
+
+def read_tensors(
+    path: str | Path, what: str, allowed: str, file_format: str
+) -> tuple[dict[str, str], dict[str, np.ndarray]]:
+    """The metadata and the arrays of a safetensors file, which must match their checksum.
+
+    what, allowed: for the refusal of any other file.
+    file_format: files of this format must have a checksum. Older ones have none, nor do those of other programs.
+    """
     path_of("path", path)
     try:
         with safe_open(str(path), framework="numpy") as file:
-            return file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}
+            metadata, arrays = file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}
     except FileNotFoundError:
         raise
     except (SafetensorError, OSError, ValueError, TypeError) as error:
         raise refuse(what, str(path), f"{allowed} ({error})") from error
+    stated = metadata.pop(_CHECKSUM, None)
+    if stated is None:
+        if metadata.get("format") == file_format:
+            raise refuse(what, str(path), "undamaged (it has no checksum)")
+    elif stated != _checksum(metadata, arrays):
+        raise refuse(what, str(path), "undamaged (its contents do not match their checksum)")
+    return metadata, arrays
+
+
+def _checksum(metadata: Mapping[str, str], arrays: Mapping[str, np.ndarray]) -> str:
+    """The SHA-256 of all words, and of all arrays with their names, types and shapes."""
+    digest = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(json.dumps([name, array.dtype.str, array.shape]).encode())
+        digest.update(array.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
