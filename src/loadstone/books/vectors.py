@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from safetensors import SafetensorError, safe_open
 
 from loadstone.arguments import refuse
-from loadstone.problems.archive import read_archive
+from loadstone.problems.archive import read_archive, read_npy
 from loadstone.progress import Progress, silent
 
 Vector = Float[np.ndarray, "d"]
@@ -165,8 +165,8 @@ def _npz(path: Path, wanted: set[str], words: object) -> Iterator[Entry]:
 
 def _npy(path: Path, wanted: set[str], words: str | Path | None) -> Iterator[Entry]:
     try:
-        vectors = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        vectors = read_npy(path, mapped=True)
+    except ValueError as error:
         raise refuse("vectors", str(path), f"an .npy with one vector a row ({error})") from error
     return _rows(path, _word_list(path, words), vectors, wanted)
 
