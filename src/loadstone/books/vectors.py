@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from safetensors import SafetensorError, safe_open
 
 from loadstone.arguments import refuse
-from loadstone.problems.archive import read_archive, read_npy
+from loadstone.problems.archive import read_archive, read_npy, tensor
 from loadstone.progress import Progress, silent
 
 Vector = Float[np.ndarray, "d"]
@@ -180,8 +180,11 @@ def _safetensors(path: Path, wanted: set[str], words: str | Path | None) -> Iter
                 shown = ", ".join(tables[:20]) or "none"
                 allowed = f"a file with one table of vectors, or one called 'vectors' ({shown})"
                 raise refuse("vectors", str(path), allowed)
-            vectors = file.get_tensor(name)
-    except (SafetensorError, TypeError) as error:  # NumPy does not know every type, such as bfloat16
+            try:
+                vectors = tensor(file, name)
+            except ValueError as error:
+                raise refuse("vectors", str(path), f"a table of other numbers ({error})") from error
+    except SafetensorError as error:
         raise refuse("vectors", str(path), f"a safetensors file ({error})") from error
     return _rows(path, _word_list(path, words), vectors, wanted)
 

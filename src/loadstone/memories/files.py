@@ -15,6 +15,7 @@ from loadstone.arguments import refuse
 from loadstone.files import write_whole
 from loadstone.memories.families import from_file, in_file
 from loadstone.memories.memory import Memory, check_square
+from loadstone.problems.archive import tensor
 
 _FORMAT = "loadstone memory 1"
 
@@ -50,6 +51,8 @@ def load_memory(path: str | Path) -> Memory:
     """
     metadata, tensors = read_tensors(path, "memory file", "a safetensors file")
     try:
+        if complex_ones := [name for name, array in tensors.items() if array.dtype.kind == "c"]:
+            raise ValueError(f"its {complex_ones[0]} are complex")
         return from_file(metadata.get("family", ""), tensors)
     except ValueError as error:
         why = str(error).rstrip(".")
@@ -60,8 +63,8 @@ def read_tensors(path: str | Path, what: str, allowed: str) -> tuple[dict[str, s
     """The metadata and the arrays of a safetensors file. `what` and `allowed` are for the refusal of any other file."""
     try:
         with safe_open(str(path), framework="numpy") as file:
-            return file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}
+            return file.metadata() or {}, {name: tensor(file, name) for name in file.keys()}
     except FileNotFoundError:
         raise
-    except (SafetensorError, OSError, ValueError, TypeError) as error:
+    except (SafetensorError, OSError, ValueError) as error:
         raise refuse(what, str(path), f"{allowed} ({error})") from error

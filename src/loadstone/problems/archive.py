@@ -1,4 +1,4 @@
-"""Read arrays from .npz and .npy files that may be damaged or hostile.
+"""Read arrays from files that may be damaged or hostile: .npz, .npy and safetensors.
 
 Nothing in a file is executed, and no memory is taken for a size that a file states before it is known to be true: an
 .npz may hold stored and deflated arrays only, and these expand at most a thousandfold.
@@ -11,7 +11,7 @@ import os
 import zipfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Any, Literal
 
 import numpy as np
 
@@ -56,6 +56,15 @@ def read_npy(path: str | Path, *, mapped: bool = False) -> np.ndarray:
             return np.ndarray(shape, dtype, file.read(), order=order)
         except _RefusedError as refusal:
             raise ValueError(f"it {refusal}") from refusal
+
+
+def tensor(file: Any, name: str) -> np.ndarray:
+    """An array of an open safetensors file, or a ValueError if NumPy does not have the type of its numbers."""
+    try:
+        return file.get_tensor(name)
+    except (AttributeError, TypeError) as error:
+        kind = file.get_slice(name).get_dtype()
+        raise ValueError(f"{name!r} in it has numbers of type {kind}, which NumPy does not have") from error
 
 
 def _what_else(path: str | Path) -> str:
