@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
+from loadstone import leftovers
 from loadstone.arguments import refuse
+
+#: The names that `_temporary` gives.
+_TEMPORARY = re.compile(r"\.loadstone-[0-9a-f]{16}\.part")
 
 
 def check_writable(path: str | Path) -> Path:
@@ -33,12 +38,15 @@ def check_writable(path: str | Path) -> Path:
 def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it to `path`; on failure leave nothing behind.
 
-    Each writer has a separate temporary file, so if several write to one path, the last one wins.
+    Each writer has a separate temporary file, so if several write to one path, the last one wins. What a killed writer
+    has left in the folder is removed.
     """
     path = check_writable(path)
     temporary = _temporary(path)
+    leftovers.remove_files(temporary.parent, _TEMPORARY)
     try:
         with open(temporary, "xb") as file:
+            leftovers.hold(file.fileno())
             write(file)
             file.flush()
             os.fsync(file.fileno())

@@ -14,7 +14,6 @@ import platform
 import shutil
 import stat
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
@@ -23,6 +22,7 @@ import jax
 import jaxlib
 
 from loadstone.files import write_whole
+from loadstone.leftovers import temporary_folder
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
 #: Lines of /proc/cpuinfo that tell kinds of processors apart, on x86 and on ARM.
@@ -94,7 +94,7 @@ def _digest(content: bytes) -> bytes:
 
 
 def _compiled(source: Path, compiler: str, flags: Sequence[str]) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="loadstone-") as scratch:
+    with temporary_folder() as scratch:
         fresh = Path(scratch) / "library.so"
         command = [compiler, *flags, f"-I{jax.ffi.include_dir()}", str(source), "-o", str(fresh)]
         subprocess.run(command, capture_output=True, check=True, timeout=300)

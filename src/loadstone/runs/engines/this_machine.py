@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from multiprocessing import active_children, resource_tracker
 import dask
 from distributed import Client, LocalCluster, Status
 
+from loadstone.leftovers import temporary_folder
 from loadstone.runs.engines.machine import deaf_to_interrupts, gpu_expected
 from loadstone.runs.sweep import SweepError
 
@@ -48,7 +48,7 @@ class ThisMachine:
             outer = dict(os.environ)
             started.callback(os.environ.update, outer)
             started.callback(os.environ.clear)
-            folder = started.enter_context(tempfile.TemporaryDirectory(prefix="loadstone-", ignore_cleanup_errors=True))
+            folder = started.enter_context(temporary_folder())
             os.environ |= environment(self.workers, folder, outer)
             started.enter_context(dask.config.set(_SETTINGS))
             self._others = {child.pid for child in active_children()}
