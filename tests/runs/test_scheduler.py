@@ -211,7 +211,7 @@ def test_nannies_whose_workers_fail_to_start_are_replaced_and_counted():
     here = ThisMachine(3)
     states = enumerate((NannyStatus.running, NannyStatus.closed, NannyStatus.failed))
     here._cluster = cluster = SimpleNamespace(
-        workers={name: SimpleNamespace(status=status) for name, status in states}, worker_spec={0: 0, 1: 0, 2: 0},
+        workers={name: SimpleNamespace(status=status, pid=None) for name, status in states}, worker_spec={0: 0, 1: 0, 2: 0},
         scale=asked.append,
     )  # fmt: skip
     here._failed = 0
