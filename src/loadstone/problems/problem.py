@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
+from loadstone.forks import check_not_forked
 from loadstone.kernels.recall import Recall, Slope
 from loadstone.trees import is_told_apart
 
@@ -140,7 +141,8 @@ class PassWithSlopes(Problem):
 
 
 def check_problem(problem: object) -> Problem:
-    """Refuse anything but a problem whose arrays fit together."""
+    """Refuse anything but a problem whose arrays fit together, and all in a process in which JAX cannot be used."""
+    check_not_forked()
     if not isinstance(problem, Problem):
         raise refuse("problem", type(problem).__name__, "a Problem, such as facts(...) or original(...)")
     if not is_told_apart(type(problem)):

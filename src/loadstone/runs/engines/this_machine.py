@@ -80,8 +80,8 @@ class ThisMachine:
         return client
 
     def look_after(self, anyone_there: bool) -> None:
-        """Replace workers that failed to start; Dask itself restarts only those that had been ready. End those that stand
-        still: Dask then restarts them."""
+        """Replace workers that failed to start; Dask itself restarts only those that had been ready. End those that
+        stand still: Dask then restarts them."""
         workers, ended = self._cluster.workers, (Status.closed, Status.failed)
         for process in self._still.among(filter(None, (nanny.pid for nanny in list(workers.values())))):
             with suppress(ProcessLookupError):
