@@ -51,7 +51,7 @@ def read_npy(path: str | Path, *, mapped: bool = False) -> np.ndarray:
     with open(path, "rb") as file:
         try:
             shape, order, dtype = _header(file, os.fstat(file.fileno()).st_size)
-            if mapped and math.prod(shape):
+            if mapped and 0 not in shape:
                 return np.memmap(file, dtype, "r", file.tell(), shape, order)
             return np.ndarray(shape, dtype, file.read(), order=order)
         except _RefusedError as refusal:

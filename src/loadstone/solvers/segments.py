@@ -71,7 +71,7 @@ def search(
     state: Search | None = None
     going_on, precisions = np.asarray(True), list(options.precisions)
     saved = options.checkpoint.read() if options.checkpoint else None
-    if saved is not None:
+    if saved is not None and options.checkpoint:
         precisions, before = list(saved.precisions), saved.seconds
         if not precisions or precisions != list(options.precisions)[-len(precisions) :]:
             stated = f"it goes on in {', '.join(precisions) or 'no precision'}"

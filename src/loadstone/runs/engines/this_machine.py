@@ -21,7 +21,7 @@ from loadstone.runs.sweep import SweepError
 #: that has not answered for 5 minutes (a long run may be why), profiles every running function a hundred times a
 #: second, looks at every process fifty times a second, makes the memory allocator return every free page, and shows the
 #: state of the scheduler and of every worker to anyone on this machine who asks by HTTP.
-_SETTINGS = {
+_SETTINGS: dict[str, object] = {
     "distributed.deploy.lost-worker-timeout": "520 weeks",
     "distributed.scheduler.worker-ttl": None,
     "distributed.scheduler.http.routes": [],
