@@ -5,10 +5,12 @@ import struct
 import tracemalloc
 import zipfile
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import loadstone
 from loadstone.problems.archive import read_archive, read_npy
 
 BODY = np.arange(4.0).tobytes()
@@ -102,6 +104,12 @@ def test_only_stored_and_deflated_arrays_are_read(method, readable, tmp_path):
         return
     with pytest.raises(ValueError, match="'a' in it is compressed in a way that NumPy does not use"):
         read_archive(tmp_path / "a.npz", ["a"])
+
+
+def test_no_other_reader_of_arrays_is_used():
+    """NumPy's own expands whatever it is given, and lets errors of the parser through."""
+    for file in Path(loadstone.__file__).parent.rglob("*.py"):
+        assert "np.load(" not in file.read_text(), file
 
 
 def member_states(content, sizes):
