@@ -7,7 +7,7 @@ DOCS := .venv-docs
 # Python keeps the bytecode of modules, wherever it was told not to: tests start many processes that need the same ones.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: reproduce test types suite bench soak mutate docs figures dist clean
+.PHONY: reproduce test types suite processors bench soak mutate docs figures dist clean
 
 reproduce: $(VENV)/package
 	$(RUN)/loadstone reproduce --out out
@@ -27,15 +27,19 @@ suite: $(VENV)/test
 	JAX_COMPILATION_CACHE_DIR=$(CURDIR)/$(VENV)/programs JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 \
 	  OPENBLAS_NUM_THREADS=1 XLA_FLAGS="$$($(RUN)/python tests/compiler.py)" $(RUN)/python -m pytest
 
+# The whole suite as on processors with and without AVX-512, each with compiled programs of its own.
+processors: $(VENV)/test
+	$(RUN)/python tests/processors.py
+
 bench: $(VENV)/bench
 	$(RUN)/python benchmarks/cpu.py
 	$(RUN)/python benchmarks/verdicts.py
 	$(RUN)/python benchmarks/sweep.py
 
-# Long tests: the wheel in an empty environment, the whole suite with fully optimised programs and the site in a browser, writers and workers killed many times (about five minutes), the
-# fused CPU pass under sanitizers, then exact capacities of many streams of both problems beside the prediction (about an
-# hour on two cores).
-soak: $(VENV)/test docs dist
+# Long tests: the wheel in an empty environment, the whole suite as on other processors and with fully optimised programs,
+# the site in a browser, writers and workers killed many times (about five minutes), the fused CPU pass under sanitizers,
+# then exact capacities of many streams of both problems beside the prediction (about an hour on two cores).
+soak: $(VENV)/test docs dist processors
 	$(RUN)/python benchmarks/footprint.py --wheel dist/*.whl
 	LOADSTONE_SOAK=1 $(RUN)/python -m pytest -m 'soak or not soak'
 	LOADSTONE_STORE_KILLS=1000 LOADSTONE_WORKER_KILLS=100 $(RUN)/python -m pytest -s -n 0 -m 'soak or not soak' -k 'killed or brings_down' \

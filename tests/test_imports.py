@@ -10,8 +10,8 @@ import loadstone
 PACKAGE = Path(loadstone.__file__).parent
 #: The modules beside the rooms belong to none of them.
 BESIDE = set(
-    "arguments bisect compiling deadline estimate families_text files former_names free_memory frequencies "
-    "given_arrays hosts levels loads parameters plugins progress readable threads trees whitening".split()
+    "arguments bisect compiling deadline estimate families_text files forks former_names free_memory frequencies "
+    "given_arrays hosts leftovers levels loads parameters plugins progress readable threads trees whitening".split()
 )
 #: Which rooms a room may import from, besides itself.
 ALLOWED = {

@@ -9,6 +9,8 @@ import warnings
 from importlib import import_module
 from pathlib import Path
 
+from loadstone.forks import check_not_forked
+
 __version__ = "0.2.0"
 
 _IMPORT = re.compile(r"^from (\S+) import (.+)$", re.MULTILINE)
@@ -34,6 +36,8 @@ __all__ = sorted(_HOMES)
 def __getattr__(name: str) -> object:
     if name in _HOMES:
         module, original = _HOMES[name]
+        if not module.startswith("loadstone.theory."):
+            check_not_forked()
         return getattr(import_module(module), original)
     from loadstone.former_names import FORMER, former
 

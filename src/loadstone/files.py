@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from loadstone import leftovers
 from loadstone.arguments import path_of, refuse
 
 
@@ -27,6 +29,10 @@ def version_of(path: str | Path) -> Version:
     """The version of a file that is there now, to be given to `write_whole` when the file is to be replaced."""
     present = os.stat(path)
     return Version(present.st_dev, present.st_ino, present.st_size, present.st_mtime_ns)
+
+
+#: The names that `_temporary` gives.
+_TEMPORARY = re.compile(r"\.loadstone-[0-9a-f]{16}\.part")
 
 
 def check_writable(path: str | Path) -> Path:
@@ -53,14 +59,17 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, repla
     """Let `write` fill a temporary file beside `path`, then rename it to `path`; on failure leave nothing behind.
 
     A file that is there keeps its permissions and its owner, and a symbolic link stays: its target is written. Each
-    writer has a separate temporary file, so if several write to one path, the last one wins.
+    writer has a separate temporary file, so if several write to one path, the last one wins. What a killed writer has
+    left in the folder is removed.
 
     replacing: the version that the contents were made from. If the file is another by now, it is left as it is.
     """
     target = _target(check_writable(path))
     temporary = _temporary(target)
+    leftovers.remove_files(target.parent, _TEMPORARY)
     try:
         with open(temporary, "xb", opener=_private if target.exists() else None) as file:
+            leftovers.hold(file.fileno())
             write(file)
             file.flush()
             _take_over(target, file.fileno())

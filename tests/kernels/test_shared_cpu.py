@@ -163,19 +163,3 @@ def test_without_it_the_pass_runs_in_xla(change, tmp_path):
     assert available == "False" and float(loss) == pytest.approx(float(reference), rel=1e-6)
     if "LOADSTONE_CPU_KERNEL" not in change:
         assert done.stderr.count("so the pass runs in XLA") == 1
-
-
-def test_it_is_compiled_once_for_a_machine_and_kept_whole(tmp_path, monkeypatch):
-    """A script stands for the compiler: real ones take seconds."""
-    folder, compiler = tmp_path / "loadstone", tmp_path / "c++"
-    compiler.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exit\nfor last; do :; done\necho made > "$last"\n'
-                        f"ls {folder} >> {tmp_path}/seen\n")  # fmt: skip
-    compiler.chmod(0o755)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(shutil, "which", lambda name: str(compiler) if name == "c++" else None)
-    built = shared_cpu._built()
-    assert built.parent == folder and built.read_text() == "made\n" and list(folder.iterdir()) == [built]
-    assert shared_cpu._built() == built and len((tmp_path / "seen").read_text().split()) == 1
-    # Other flags, another library.
-    monkeypatch.setenv("LOADSTONE_CPU_KERNEL_FLAGS", "-O1")
-    assert shared_cpu._built() != built and len(list(folder.iterdir())) == 2

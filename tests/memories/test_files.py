@@ -1,5 +1,7 @@
+import json
 import os
 import random
+import struct
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
+from loadstone.books.vectors import read_vectors
 from loadstone.files import write_whole
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.cones import Nonnegative, PositiveSemidefinite
@@ -194,3 +197,28 @@ def test_a_memory_of_float64_numbers_recalls_in_float64():
     outputs = np.array([[1.0], [1 + 1e-12], [1 - 1e-12]])
     assert recall_index(Full(np.eye(1)), np.ones((2, 1)), outputs=outputs).tolist() == [1, 1]
     assert recall_index(Full(jnp.eye(1)), np.ones((1, 1)), outputs=outputs).tolist() == [0]  # in float32 all are equal
+
+
+def tensors(kind, size, shape=(2, 2)):
+    """A safetensors file of zeros."""
+    described = {"dtype": kind, "shape": shape, "data_offsets": [0, size]}
+    header = json.dumps({"__metadata__": {"family": "full"}, "weights": described}).encode()
+    return struct.pack("<Q", len(header)) + header + bytes(size)
+
+
+@pytest.mark.parametrize("kind, size, shape, sentence", [
+    ("F8_E4M3", 4, (2, 2), "'weights' in it has numbers of type F8_E4M3, which NumPy does not have"),
+    ("F8_E5M2", 4, (2, 2), "has numbers of type F8_E5M2"), ("F4", 2, (2, 2), "has numbers of type F4"),
+    ("F6_E2M3", 3, (2, 2), "F6_E2M3"), ("X9", 4, (2, 2), "unknown variant"),
+    ("F32", 4, (2**40, 2**40), "overflow"), ("F32", 0, (0, 2**62), "array is too big"),
+    ("C64", 32, (2, 2), "its weights are complex"),
+])  # fmt: skip
+def test_numbers_of_strange_types_and_sizes_are_refused_in_a_sentence(kind, size, shape, sentence, tmp_path):
+    path = tmp_path / "memory.safetensors"
+    path.write_bytes(tensors(kind, size, shape))
+    (tmp_path / "memory.txt").write_text("a\nb\n")
+    with pytest.raises(ValueError, match=f"memory file is '{path}', but must be .*{sentence}"):
+        load_memory(path)
+    if kind != "C64":
+        with pytest.raises(ValueError, match=f"vectors is '{path}', but must be .*{sentence}"):
+            read_vectors(path, {"a"})

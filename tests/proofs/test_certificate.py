@@ -209,10 +209,9 @@ def test_archives_that_are_strange_are_refused_without_a_traceback(proofs, tmp_p
     np.save(tmp_path / "single.npy", np.ones(3))
     path.write_bytes((tmp_path / "single.npy").read_bytes())
     assert "single array" in check_proof(path).reason
-    for method in (zipfile.ZIP_LZMA, zipfile.ZIP_STORED):
-        with zipfile.ZipFile(path, "w", method) as archive:
-            archive.writestr("inputs.npy", b"no array")
-        assert "'inputs' in it is not an array" in check_proof(path).reason
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("inputs.npy", b"no array")
+    assert "'inputs' in it is not an array" in check_proof(path).reason
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("inputs.npy", b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f8'  ")
     assert "damaged or not a proof" in check_proof(path).reason

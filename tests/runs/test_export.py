@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loadstone.runs import index
 from loadstone.runs.export import _FIRST, export, rows
 from loadstone.runs.record import Record, canonical, key_of
 from loadstone.runs.result import perform
 from loadstone.runs.spec import Spec
-from loadstone.runs.store import Store, _summary
+from loadstone.runs.store import Store
 
 
 def key(number):
@@ -32,7 +33,7 @@ class Foreign:
         self.records = records
 
     def summaries(self):
-        return {record.key: json.loads(canonical(_summary(record))) for record in self.records}
+        return {record.key: json.loads(canonical(index.summary(record))) for record in self.records}
 
 
 def put(store, spec, result, circumstances):
@@ -97,7 +98,7 @@ def test_columns_do_not_depend_on_what_is_there(tmp_path):
     assert (tmp_path / "empty.csv").read_bytes().decode() == ",".join(_FIRST) + "\r\n"
     assert pyarrow.parquet.read_table(tmp_path / "empty.parquet").column_names == _FIRST
     put(store, {"zeta": 1}, {"alpha": 2}, {})
-    put(store, identity, {}, {"beta": 3})
+    put(store, identity, {"status": "stored"}, {"beta": 3})
     assert all(list(row) == [*_FIRST, "alpha", "run_beta", "zeta"] for row in rows(store))
 
 

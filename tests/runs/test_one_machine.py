@@ -2,14 +2,17 @@
 processes, real signals."""
 
 import asyncio
+import http.client
 import json
 import os
 import resource
 import signal
+import stat
 import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import psutil
 import pytest
@@ -306,6 +309,69 @@ def test_nobody_else_on_this_machine_can_talk_to_the_workers():
     finally:
         machine.close(client)
     assert not worker.is_running()
+
+
+def test_what_the_workers_have_compiled_lies_where_nobody_else_can_enter_whatever_the_umask(monkeypatch):
+    """And nothing of what they do is shown to who asks by HTTP."""
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    before, machine = os.umask(0), ThisMachine(1)
+    try:
+        client = machine.connect(1)
+        try:
+            client.wait_for_workers(1, timeout=60)
+            (programs,) = client.run(_compiles).values()
+            assert Path(programs).name == "programs" and list(Path(programs).iterdir())
+            folder = Path(programs).parent.stat()
+            assert stat.S_IMODE(folder.st_mode) == 0o700 and folder.st_uid == os.geteuid()
+            (worker,) = workers_of(psutil.Process())
+            sockets = [*psutil.Process().net_connections("inet"), *worker.net_connections("inet")]
+            answers = [_asked(one.laddr.port) for one in sockets if one.status == psutil.CONN_LISTEN]
+            assert answers.count(404) == 2 and set(answers) == {404, None}
+        finally:
+            machine.close(client)
+    finally:
+        os.umask(before)
+    assert not Path(programs).parent.exists()
+
+
+def _compiles():
+    import jax
+
+    jax.jit(lambda x: x + 1)(1.0).block_until_ready()
+    return os.environ["JAX_COMPILATION_CACHE_DIR"]
+
+
+def _asked(port):
+    """The status with which a port answers every page that Dask has; None if it does not speak HTTP."""
+    pages = ("", "info/main/workers.html", "info/main/logs.html", "json/identity.json", "health", "metrics", "status")
+    found = set()
+    for page in pages:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        try:
+            connection.request("GET", f"/{page}")
+            found.add(connection.getresponse().status)
+        except (OSError, http.client.HTTPException):
+            found.add(None)
+        finally:
+            connection.close()
+    (status,) = found
+    return status
+
+
+def test_a_worker_that_is_stopped_is_replaced_and_its_runs_are_done(tmp_path):
+    """Stopped, not killed: it would never end, and its runs neither."""
+    specs = read_grid(grid_file(tmp_path, text=GRID.replace('["original", "decoupled"]', '"original"')))
+    stopped = []
+
+    def watch(progress):
+        if progress.done and not stopped:
+            stopped.extend(workers_of(psutil.Process()))
+            stopped[0].send_signal(signal.SIGSTOP)
+
+    store = Store(tmp_path / "store")
+    outcome = run_sweep(specs, store, DaskEngine(ThisMachine(1, standstill=3)), watch)
+    assert outcome.complete and not outcome.failed and outcome.lost_workers == 1
+    assert not stopped[0].is_running() and set(store.keys()) == {spec.key for spec in specs}
 
 
 def test_a_record_of_a_later_version_stops_the_sweep(finished, grid, tmp_path, told):

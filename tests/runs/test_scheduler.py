@@ -211,15 +211,15 @@ def test_nannies_whose_workers_fail_to_start_are_replaced_and_counted():
     here = ThisMachine(3)
     states = enumerate((NannyStatus.running, NannyStatus.closed, NannyStatus.failed))
     here._cluster = cluster = SimpleNamespace(
-        workers={name: SimpleNamespace(status=status) for name, status in states}, worker_spec={0: 0, 1: 0, 2: 0},
-        scale=asked.append,
+        workers={name: SimpleNamespace(status=status, pid=None) for name, status in states},
+        worker_spec={0: 0, 1: 0, 2: 0}, scale=asked.append,
     )  # fmt: skip
     here._failed = 0
     here.look_after(False)
     assert list(cluster.workers) == [0] and asked == [3]
     here.look_after(True)  # one is there: what failed before does not count
     for anyone_there in (True, False):
-        cluster.workers = {name: SimpleNamespace(status=NannyStatus.failed) for name in range(3)}
+        cluster.workers = {name: SimpleNamespace(status=NannyStatus.failed, pid=None) for name in range(3)}
         if anyone_there:
             here.look_after(True)
     with pytest.raises(SweepError, match="no worker starts on this machine"):

@@ -1,9 +1,12 @@
 """A record with values that no run can have is damaged, however good its checksum."""
 
-from dataclasses import fields
+import json
+import os
+from dataclasses import fields, replace
 
 import pytest
 
+from loadstone.runs import index
 from loadstone.runs.export import rows
 from loadstone.runs.record import DamagedError, Record, key_of
 from loadstone.runs.spec import Spec
@@ -177,6 +180,7 @@ def changed(part, **values):
     (changed("result", accuracy=2.0), "the accuracy of its result is 2.0, which no run has."),
     (changed("result", d=99), "its result has d, which only a spec has."),
     (changed("spec", d=99), "its key is not the hash of its spec."),
+    (replace(RECORD, result={"accuracy": 1.0}), "its result has no status, which every run leaves."),
 ])  # fmt: skip
 def test_an_edited_record_with_a_good_checksum_is_set_aside_and_its_run_is_missing(false, why, tmp_path):
     store = Store(tmp_path)
@@ -197,11 +201,50 @@ def test_a_result_cannot_say_what_was_run():
             check_values(changed("result", **{name: SPEC.get(name)}))
 
 
-def test_an_index_cannot_say_what_a_record_could_not(tmp_path):
-    store, index = Store(tmp_path), tmp_path / "index.json"
+@pytest.mark.parametrize("true, false", [
+    ('"accuracy":1.0', '"accuracy":2.0'), ('"d":6', '"d":7'), ('"violations":0', '"violations":1'),
+    ('"status":"stored"', '"status":"diverged"'), ('"index":', '"index": '), ("}", "} "),
+])  # fmt: skip
+def test_an_edited_index_is_made_again(true, false, tmp_path):
+    store, file = Store(tmp_path), tmp_path / "index.json"
+    store.put(RECORD)
+    expected, written = store.summaries(), file.read_bytes()
+    assert expected[RECORD.key]["result"] == RECORD.result
+    assert true in file.read_text()
+    file.write_text(file.read_text().replace(true, false))
+    assert store.summaries() == expected and file.read_bytes() == written
+
+
+@pytest.mark.parametrize("changes", [{"accuracy": 2.0}, {"accuracy": 1.5, "violations": 0}])
+def test_an_index_cannot_say_what_a_record_could_not_whatever_its_checksum(changes, tmp_path):
+    store, file = Store(tmp_path), tmp_path / "index.json"
     store.put(RECORD)
     expected = store.summaries()
-    for true, false in (('"accuracy":1.0', '"accuracy":2.0'), ('"d":6', '"d":7')):
-        assert true in index.read_text()
-        index.write_text(index.read_text().replace(true, false))
-        assert store.summaries() == expected
+    entries = index.from_bytes(file.read_bytes())
+    entries[RECORD.key]["summary"]["result"] |= changes
+    file.write_bytes(index.to_bytes(entries))
+    assert store.summaries() == expected
+
+
+def test_an_index_that_came_with_a_store_from_elsewhere_is_made_again(tmp_path):
+    """Its checksum is good, its values are possible, and the files have the sizes and dates that it says."""
+    there, here = Store(tmp_path / "there"), Store(tmp_path / "here")
+    there.put(RECORD)
+    expected = there.summaries()
+    entries = index.from_bytes((there.folder / "index.json").read_bytes())
+    entries[RECORD.key]["summary"]["result"] |= {"accuracy": 0.5, "violations": 4, "status": "step limit"}
+    (here.folder / "index.json").write_bytes(index.to_bytes(entries))
+    here.put(RECORD)
+    (path,) = here.records.rglob("*.record")
+    os.utime(path, ns=(entries[RECORD.key]["stamp"][1],) * 2)
+    assert here.summaries() == expected
+
+
+def test_an_index_of_an_older_version_is_made_again(tmp_path):
+    store, file = Store(tmp_path), tmp_path / "index.json"
+    store.put(RECORD)
+    expected, new = store.summaries(), file.read_bytes()
+    (entry,) = index.from_bytes(new).values()
+    old = {"form": 1, "entries": {RECORD.key: entry | {"stamp": entry["stamp"][:2]}}}
+    file.write_text(json.dumps(old))
+    assert store.summaries() == expected and file.read_bytes() == new

@@ -169,10 +169,10 @@ def _flipped(content):
 
 
 DAMAGE = {
-    "it is no .npz file, or not all of one": lambda content: content[: len(content) // 2],
-    "Bad CRC-32": _flipped,
-    "no .npz file": lambda content: b"",
-    "not all of one": lambda content: b"words",
+    "it is a damaged archive": lambda content: content[: len(content) // 2],
+    "in it is damaged": _flipped,
+    "it is not an archive": lambda content: b"",
+    "it is text, not an archive": lambda content: b"words",
 }
 
 
@@ -184,15 +184,39 @@ def test_a_damaged_checkpoint_is_refused(tmp_path, written, sentence):
         search(file)
 
 
-@pytest.mark.parametrize("change", [{"format": "loadstone checkpoint 9"}, {"identity": {}}, {"precisions": 3}])
+CHANGES = [
+    {"format": "loadstone checkpoint 9"}, {"identity": {}}, {"precisions": 3}, {"precisions": []},
+    {"precisions": ["float99"]}, {"seconds": "NaN"}, {"arrays": {".loss": ["0", "O", [1]]}}, {"arrays": {"a": "b"}},
+    {"arrays": {".loss": ["0", "f4,(", [1]]}}, {"arrays": {".loss": ["77", "float32", [40]]}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
 def test_a_manifest_that_makes_no_sense_is_refused(tmp_path, written, change):
-    file = tmp_path / "search.npz"
-    with np.load(written) as members:
-        arrays = dict(members)
-    arrays["manifest"] = np.asarray(json.dumps(_manifest(written) | change))
-    np.savez(file, **arrays)
+    file = changed(written, tmp_path / "search.npz", manifest=json.dumps(_manifest(written) | change))
     with pytest.raises(ValueError, match="search.npz', but must be an undamaged checkpoint"):
         search(file)
+
+
+def test_a_manifest_that_is_nested_deep_is_refused(tmp_path, written):
+    file = changed(written, tmp_path / "search.npz", manifest="[" * 100_000)
+    with pytest.raises(ValueError, match="search.npz', but must be an undamaged checkpoint"):
+        search(file)
+
+
+@pytest.mark.parametrize("part, value", [(".status", 77), (".status", -1), (".passes", 39), (".passes", 10**9)])
+def test_a_state_that_no_search_has_is_refused(tmp_path, written, part, value):
+    member, dtype, _ = _manifest(written)["arrays"][part]
+    file = changed(written, tmp_path / "search.npz", **{member: np.array([value], dtype).view(np.uint8)})
+    with pytest.raises(ValueError, match=f"undamaged checkpoint .it states the .*{value}"):
+        search(file)
+
+
+def changed(file, path, **members):
+    """A checkpoint with other members in their places."""
+    with np.load(file) as before:
+        np.savez(path, **(dict(before) | {name: np.asarray(value) for name, value in members.items()}))
+    return path
 
 
 def test_what_is_not_one_search_has_no_checkpoint(tmp_path):

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from safetensors import SafetensorError, safe_open
 
 from loadstone.arguments import refuse
-from loadstone.problems.archive import read_archive
+from loadstone.problems.archive import read_archive, read_npy, tensor
 from loadstone.problems.arrays import exact_floats
 from loadstone.progress import Progress, silent
 
@@ -190,8 +190,8 @@ def _npz(path: Path, wanted: set[str], words: object) -> Iterator[Entry]:
 
 def _npy(path: Path, wanted: set[str], words: str | Path | None) -> Iterator[Entry]:
     try:
-        vectors = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        vectors = read_npy(path, mapped=True)
+    except ValueError as error:
         raise refuse("vectors", str(path), f"an .npy with one vector a row ({error})") from error
     return _rows(path, _word_list(path, words), vectors, wanted)
 
@@ -205,8 +205,11 @@ def _safetensors(path: Path, wanted: set[str], words: str | Path | None) -> Iter
                 shown = ", ".join(tables[:20]) or "none"
                 allowed = f"a file with one table of vectors, or one called 'vectors' ({shown})"
                 raise refuse("vectors", str(path), allowed)
-            vectors = file.get_tensor(name)
-    except (SafetensorError, TypeError) as error:  # NumPy does not know every type, such as bfloat16
+            try:
+                vectors = tensor(file, name)
+            except ValueError as error:
+                raise refuse("vectors", str(path), f"a table of other numbers ({error})") from error
+    except SafetensorError as error:
         raise refuse("vectors", str(path), f"a safetensors file ({error})") from error
     return _rows(path, _word_list(path, words), vectors, wanted)
 

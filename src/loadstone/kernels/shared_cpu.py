@@ -7,23 +7,18 @@ the pass runs in XLA, with the same results to rounding, and a sentence is logge
 
 from __future__ import annotations
 
-import ctypes
-import hashlib
 import logging
 import os
-import platform
-import shutil
 import subprocess
-import tempfile
 from functools import cache
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
-import jaxlib
 from jaxtyping import Array, Float32
 
 from loadstone.arguments import refuse
+from loadstone.kernels import libraries
 from loadstone.kernels.outputs import SharedOutputs, check_shared
 from loadstone.kernels.recall import Recall, Slope, rows_of
 
@@ -45,7 +40,8 @@ def available() -> bool:
     if jax.default_backend() != "cpu" or os.environ.get(_SWITCH) == "0":
         return False
     try:
-        library = ctypes.CDLL(str(_built()))
+        flags = [*_FLAGS, *os.environ.get(_MORE_FLAGS, "").split()]
+        library = libraries.load(_SOURCE, [_KERNELS], flags=flags)
         for target in (_RECALL, _STEP):
             jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(getattr(library, target)), platform="cpu")
     except (OSError, RuntimeError, subprocess.SubprocessError) as error:
@@ -91,40 +87,3 @@ def _check(queries: Array, outputs: SharedOutputs) -> None:
 
 def _shapes(vectors: Float32[Array, "n d"]) -> tuple[jax.ShapeDtypeStruct, jax.ShapeDtypeStruct]:
     return jax.ShapeDtypeStruct(vectors.shape[:1], vectors.dtype), jax.ShapeDtypeStruct(vectors.shape, vectors.dtype)
-
-
-def _built() -> Path:
-    """The kernel's library, from the user's cache or newly compiled for this kind of machine."""
-    compiler = next((path for name in ("c++", "g++", "clang++") if (path := shutil.which(name))), None)
-    if compiler is None:
-        raise FileNotFoundError("no C++ compiler is installed")
-    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
-    sources = _SOURCE.read_text() + _KERNELS.read_text()
-    flags = [*_FLAGS, *os.environ.get(_MORE_FLAGS, "").split()]
-    identity = "\n".join([sources, version, jaxlib.__version__, " ".join(flags), _processor()])
-    name = f"shared_recall-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.so"
-    folder = _cache_folder()
-    library = folder / name
-    if not library.exists():
-        # Two processes may build at once: each writes a separate file and renames it when it is complete.
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            fresh = Path(scratch) / name
-            command = [compiler, *flags, f"-I{jax.ffi.include_dir()}", str(_SOURCE), "-o", str(fresh)]
-            subprocess.run(command, capture_output=True, check=True, timeout=300)
-            os.replace(fresh, library)
-    return library
-
-
-def _cache_folder() -> Path:
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "loadstone"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def _processor() -> str:
-    """What `-march=native` depends on: machines of several kinds may share a home folder."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.platform() + platform.processor()
-    return platform.machine() + "".join(sorted({line for line in lines if line.startswith(("flags", "model name"))}))

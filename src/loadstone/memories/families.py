@@ -29,6 +29,7 @@ from loadstone.memories.subspaces.registry import SUBSPACES, arrays_of
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.memories.two_layers import Attention, Gelu, TwoLayers
 from loadstone.parameters import made, named
+from loadstone.problems.archive import read_npy
 
 Kind = type[Memory] | type[Subspace]
 
@@ -226,8 +227,8 @@ def _array(path: str) -> np.ndarray:
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path} is not a file: give the name of an array (.npy).")
     try:
-        return np.load(path, allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+        return read_npy(path)
+    except (ValueError, OSError) as error:
         raise refuse("family", path, f"the name of an array in a .npy file ({error})") from error
 
 

@@ -23,6 +23,7 @@ from loadstone.given_arrays import array_of
 from loadstone.memories.families import from_file, in_file
 from loadstone.memories.foreign import refuse_masked
 from loadstone.memories.memory import Memory, check_square
+from loadstone.problems.archive import tensor
 
 #: The first format had no checksum.
 _FORMAT = "loadstone memory 2"
@@ -69,6 +70,8 @@ def load_memory(path: str | Path) -> Memory:
     """
     metadata, tensors = read_tensors(path, "memory file", "a safetensors file", _FORMAT)
     try:
+        if complex_ones := [name for name, array in tensors.items() if array.dtype.kind == "c"]:
+            raise ValueError(f"its {complex_ones[0]} are complex")
         memory = from_file(metadata.get("family", ""), tensors)
     except ValueError as error:
         why = str(error).rstrip(".")
@@ -102,10 +105,10 @@ def read_tensors(
     path_of("path", path)
     try:
         with safe_open(str(path), framework="numpy") as file:
-            metadata, arrays = file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}
+            metadata, arrays = file.metadata() or {}, {name: tensor(file, name) for name in file.keys()}
     except FileNotFoundError:
         raise
-    except (SafetensorError, OSError, ValueError, TypeError) as error:
+    except (SafetensorError, OSError, ValueError) as error:
         raise refuse(what, str(path), f"{allowed} ({error})") from error
     stated = metadata.pop(_CHECKSUM, None)
     if stated is None:

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
+from loadstone.forks import check_not_forked
 from loadstone.given_arrays import real_array
 from loadstone.kernels.recall import Recall, Slope
 from loadstone.trees import is_told_apart
@@ -150,7 +151,8 @@ def require_problem(problem: object, name: str = "problem") -> Problem:
 
 
 def check_problem(problem: object) -> Problem:
-    """Refuse anything but a problem whose arrays fit together."""
+    """Refuse anything but a problem whose arrays fit together, and all in a process in which JAX cannot be used."""
+    check_not_forked()
     problem = require_problem(problem)
     if not is_told_apart(type(problem)):
         why = "because JAX, in some versions, confuses classes that register_dataclass has registered"

@@ -12,7 +12,6 @@ quarantine, and its run counts as missing.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import stat
@@ -22,22 +21,13 @@ from pathlib import Path
 from threading import Lock
 
 from loadstone.arguments import refuse
-from loadstone.runs.record import (
-    MOST_BYTES,
-    DamagedError,
-    NewerSchemaError,
-    Record,
-    canonical,
-    from_bytes,
-    key_of,
-    to_bytes,
-)
-from loadstone.runs.validity import check_parts, check_values
+from loadstone.runs import index
+from loadstone.runs.record import MOST_BYTES, DamagedError, NewerSchemaError, Record, from_bytes, to_bytes
+from loadstone.runs.validity import check_values
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 #: If a temporary file is older than this, its writer is taken to have died.
 _ABANDONED_SECONDS = 3600.0
-_INDEX_FORM = 1
 _MOST_INDEX_BYTES = 2**30
 _making_folders = Lock()
 _TEMPORARY = re.compile(r"\.(?:[0-9a-f]{64}\.record|probe|index)\.\d+\.\d+\.part")
@@ -121,13 +111,12 @@ class Store:
                 state = path.stat()
             except FileNotFoundError:
                 continue
-            stamp = [state.st_size, state.st_mtime_ns]
             entry = known.get(key)
-            if entry is None or entry["stamp"] != stamp:
+            if entry is None or entry["stamp"] != index.stamp(state):
                 record = self.get(key)
                 if record is None:
                     continue
-                entry = {"stamp": stamp, "summary": _summary(record)}
+                entry = {"stamp": index.stamp(state), "summary": index.summary(record)}
             fresh[key] = entry
         if fresh != known:
             self._write_index(fresh)
@@ -179,18 +168,16 @@ class Store:
             return
         (self.quarantine / f"{name}.why").write_text(f"{path.name}: {why}.\n")
 
-    def _index(self) -> dict[str, dict]:
+    def _index(self) -> index.Entries:
         try:
-            index = json.loads(_content(self.folder / "index.json", _MOST_INDEX_BYTES))
-            entries = index["entries"] if index["form"] == _INDEX_FORM else {}
-            return {key: entry for key, entry in entries.items() if _is_entry(key, entry)}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return index.from_bytes(_content(self.folder / "index.json", _MOST_INDEX_BYTES))
+        except (OSError, DamagedError):
             return {}  # it can always be made again
 
-    def _write_index(self, entries: dict[str, dict]) -> None:
+    def _write_index(self, entries: index.Entries) -> None:
         temporary = _temporary(self.folder / "index")
         try:
-            temporary.write_text(canonical({"form": _INDEX_FORM, "entries": entries}))
+            temporary.write_bytes(index.to_bytes(entries))
             os.replace(temporary, self.folder / "index.json")
         except OSError:
             temporary.unlink(missing_ok=True)  # a store that cannot be written to can still be read
@@ -234,26 +221,6 @@ def _content(path: Path, most: int) -> bytes:
 
 def _is_shard(entry: os.DirEntry) -> bool:
     return bool(re.fullmatch("[0-9a-f]{2}", entry.name)) and entry.is_dir(follow_symlinks=False)
-
-
-def _is_entry(key: str, entry: object) -> bool:
-    """Whether `summaries` could have written this entry of the index, a file that anybody may have changed."""
-    if not isinstance(entry, dict) or entry.keys() != {"stamp", "summary"} or not isinstance(entry["summary"], dict):
-        return False
-    summary = entry["summary"]
-    if summary.keys() != {"spec", "result", "circumstances"} or not all(isinstance(p, dict) for p in summary.values()):
-        return False
-    try:
-        check_parts(**summary)
-    except DamagedError:
-        return False
-    return key == key_of(summary["spec"])
-
-
-def _summary(record: Record) -> dict[str, dict[str, object]]:
-    """A record without its lists: traces, spectra and histograms."""
-    short = {name: value for name, value in record.result.items() if not isinstance(value, list | dict)}
-    return {"spec": record.spec, "result": short, "circumstances": record.circumstances}
 
 
 def _entries(folder: os.PathLike[str]) -> Iterator[os.DirEntry]:

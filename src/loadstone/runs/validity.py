@@ -2,7 +2,7 @@
 
 A checksum shows that a file is unchanged, not that a run wrote it. The values that a result may have are listed by task
 (tasks/fields.py). Fields and statuses that are unknown there are accepted, because later versions may add some. Missing
-fields are accepted too.
+fields are accepted too, except for the status.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ CIRCUMSTANCES: dict[str, Field] = {"seconds": number(0)}
 
 
 def check_values(record: Record) -> None:
-    """Refuse, as a DamagedError, a record with a value that no run can have."""
+    """Refuse, as a DamagedError, a record with a value that no run can have, or without a status."""
+    if "solver" in record.spec and "status" not in record.result:
+        raise DamagedError("its result has no status, which every run leaves")
     check_parts(record.spec, record.result, record.circumstances)
 
 

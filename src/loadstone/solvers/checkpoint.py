@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,11 +19,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Shaped, UInt32
 
-from loadstone.arguments import refuse
+from loadstone.arguments import positive, refuse
 from loadstone.compiling import compiled
 from loadstone.deadline import Deadline
 from loadstone.files import check_writable, write_whole
 from loadstone.hosts import agreed, is_first
+from loadstone.problems.archive import read_archive
 from loadstone.problems.problem import Problem
 from loadstone.trees import parameters
 
@@ -64,22 +63,25 @@ class Checkpoint:
         if not exists:
             return None
         try:
-            if not zipfile.is_zipfile(self.path):
-                raise ValueError("it is no .npz file, or not all of one")
-            with np.load(self.path, allow_pickle=False) as file:
-                manifest = json.loads(str(file[_MANIFEST]))
-                if manifest.get("format") != _FORMAT:
-                    raise ValueError(f"its format is {manifest.get('format')!r}, not {_FORMAT!r}")
-                stated = {name: manifest["identity"][name] for name in self.identity}
-                if stated == self.identity:
-                    read = lambda key, dtype, shape: file[key].view(np.dtype(dtype)).reshape(shape)  # noqa: E731
-                    arrays = {name: read(*described) for name, described in manifest["arrays"].items()}
-                    return Saved(arrays, tuple(map(str, manifest["precisions"])), float(manifest["seconds"]))
-        except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            manifest = json.loads(str(self._members([_MANIFEST])[_MANIFEST]))
+            if manifest.get("format") != _FORMAT:
+                raise ValueError(f"its format is {manifest.get('format')!r}, not {_FORMAT!r}")
+            stated = {name: manifest["identity"][name] for name in self.identity}
+            if stated == self.identity:
+                members = self._members([key for key, _, _ in manifest["arrays"].values()])
+                read = lambda key, dtype, shape: members[key].view(np.dtype(str(dtype))).reshape(shape)  # noqa: E731
+                arrays = {name: read(*described) for name, described in manifest["arrays"].items()}
+                return Saved(arrays, tuple(map(str, manifest["precisions"])), positive("seconds", manifest["seconds"]))
+        # What a hostile manifest can make the readers of JSON and of types raise.
+        except (ValueError, KeyError, TypeError, AttributeError, SyntaxError, RecursionError) as error:
             raise refuse("checkpoint", str(self.path), f"an undamaged checkpoint ({error})") from error
         name = next(name for name, wanted in self.identity.items() if stated[name] != wanted)
         differs = f"its {name} is {stated[name]}, not {self.identity[name]}"
         raise refuse("checkpoint", str(self.path), f"one of this search: {differs}")
+
+    def _members(self, names: Sequence[str]) -> dict[str, np.ndarray]:
+        members, _ = read_archive(self.path, names)
+        return members
 
     def write(self, state: Any, precisions: Sequence[str], seconds: float) -> None:
         """Put a state into the file, in place of the last one. Of several processes the first writes for all."""

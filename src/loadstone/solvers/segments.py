@@ -71,8 +71,11 @@ def search(
     state: Search | None = None
     going_on, precisions = np.asarray(True), list(options.precisions)
     saved = options.checkpoint.read() if options.checkpoint else None
-    if saved is not None:
+    if saved is not None and options.checkpoint:
         precisions, before = list(saved.precisions), saved.seconds
+        if not precisions or precisions != list(options.precisions)[-len(precisions) :]:
+            stated = f"it goes on in {', '.join(precisions) or 'no precision'}"
+            raise refuse("checkpoint", str(options.checkpoint.path), f"an undamaged checkpoint ({stated})")
 
     def keep(state: Search, now: bool = False) -> None:
         """Write a state to the checkpoint, if there is one, and if it is time or must be done now."""
@@ -153,6 +156,9 @@ def _continued(saved: Saved, memory: Any, program: Program, options: SearchOptio
     short = program._replace(passes=passes)
     like = jax.eval_shape(lambda memory: in_digits(begun(memory, short), program.precision), memory)
     state: Search = jax.tree.map(jnp.asarray, rebuilt(saved, like, path))
+    if not 0 <= int(state.status) < len(STATUS) or int(state.passes) != passes:
+        stated = f"it states the status {int(state.status)} after {int(state.passes)} passes, and has {passes}"
+        raise refuse("checkpoint", str(path), f"an undamaged checkpoint ({stated})")
     rest = jnp.full(program.passes - passes, jnp.nan, state.loss.dtype)
     state = state._replace(loss=jnp.append(state.loss, rest), accuracy=jnp.append(state.accuracy, rest))
     if int(state.status) == OUT_OF_PASSES and passes < program.passes:

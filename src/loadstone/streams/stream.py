@@ -13,6 +13,7 @@ from jaxtyping import Array, Float32, Int32, UInt32
 
 from loadstone.arguments import instance_of, set_as, whole
 from loadstone.compiling import Call
+from loadstone.forks import check_not_forked
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.readable import readable
 from loadstone.streams.counters import KEY_SHAPE, Key, stream_key
@@ -126,6 +127,7 @@ def _rounded_up(count: int) -> int:
 
 
 def _count(p: int) -> int:
+    check_not_forked()
     return whole("p", p, 2, 2**31 - 1)
 
 

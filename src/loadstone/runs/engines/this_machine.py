@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import signal
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -12,14 +12,20 @@ from multiprocessing import active_children, resource_tracker
 import dask
 from distributed import Client, LocalCluster, Status
 
+from loadstone.leftovers import temporary_folder
 from loadstone.runs.engines.machine import deaf_to_interrupts, gpu_expected
+from loadstone.runs.engines.standstill import Standstill
 from loadstone.runs.sweep import SweepError
 
-#: These settings switch off four habits of a LocalCluster: it gives up on a worker that was away for 15 s, profiles
-#: every running function a hundred times a second, looks at every process fifty times a second, and makes the memory
-#: allocator return every free page.
-_SETTINGS = {
+#: These settings switch off some habits of a LocalCluster: it gives up on a worker that was away for 15 s, restarts one
+#: that has not answered for 5 minutes (a long run may be why), profiles every running function a hundred times a
+#: second, looks at every process fifty times a second, makes the memory allocator return every free page, and shows the
+#: state of the scheduler and of every worker to anyone on this machine who asks by HTTP.
+_SETTINGS: dict[str, object] = {
     "distributed.deploy.lost-worker-timeout": "520 weeks",
+    "distributed.scheduler.worker-ttl": None,
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
@@ -38,9 +44,14 @@ class ThisMachine:
     code on its workers, and this machine may have other users.
 
     workers: how many.
+    standstill: a worker that does nothing at all for so many seconds, because it was stopped, is ended and replaced.
     """
 
     workers: int
+    standstill: float = 60.0
+
+    def __post_init__(self) -> None:
+        self._still = Standstill(self.standstill)
 
     def connect(self, most: int) -> Client:
         """Start the scheduler and at most `most` workers, which will be ready a little later."""
@@ -48,7 +59,7 @@ class ThisMachine:
             outer = dict(os.environ)
             started.callback(os.environ.update, outer)
             started.callback(os.environ.clear)
-            folder = started.enter_context(tempfile.TemporaryDirectory(prefix="loadstone-", ignore_cleanup_errors=True))
+            folder = started.enter_context(temporary_folder())
             os.environ |= environment(self.workers, folder, outer)
             started.enter_context(dask.config.set(_SETTINGS))
             self._others = {child.pid for child in active_children()}
@@ -69,8 +80,12 @@ class ThisMachine:
         return client
 
     def look_after(self, anyone_there: bool) -> None:
-        """Replace workers that failed to start; Dask itself restarts only those that had been ready."""
+        """Replace workers that failed to start; Dask itself restarts only those that had been ready. End those that
+        stand still: Dask then restarts them."""
         workers, ended = self._cluster.workers, (Status.closed, Status.failed)
+        for process in self._still.among(filter(None, (nanny.pid for nanny in list(workers.values())))):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
         gone = [name for name, nanny in list(workers.items()) if nanny.status in ended]
         self._failed = 0 if anyone_there else self._failed + len(gone)
         if self._failed >= _ATTEMPTS:
