@@ -15,6 +15,9 @@ from typing import IO, NamedTuple
 from loadstone import leftovers
 from loadstone.arguments import path_of, refuse
 
+#: The names that `_temporary` gives.
+_TEMPORARY = re.compile(r"\.loadstone-[0-9a-f]{16}\.part")
+
 
 class Version(NamedTuple):
     """What tells a file from another, or a later one, of the same name."""
@@ -29,10 +32,6 @@ def version_of(path: str | Path) -> Version:
     """The version of a file that is there now, to be given to `write_whole` when the file is to be replaced."""
     present = os.stat(path)
     return Version(present.st_dev, present.st_ino, present.st_size, present.st_mtime_ns)
-
-
-#: The names that `_temporary` gives.
-_TEMPORARY = re.compile(r"\.loadstone-[0-9a-f]{16}\.part")
 
 
 def check_writable(path: str | Path) -> Path:
