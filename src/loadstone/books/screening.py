@@ -26,8 +26,8 @@ from loadstone.books.gathered import Gathered
 from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.numpy_pass import margins_of
-from loadstone.proofs.rounding import certifies, margin_bound
-from loadstone.proofs.verdict import Outcome, Verdict
+from loadstone.proofs.strict import excludes_all
+from loadstone.proofs.verdict import Outcome, Verdict, what_a_certificate_proves
 from loadstone.readable import readable
 from loadstone.solvers.decide import decide
 from loadstone.threads import one_thread
@@ -69,16 +69,14 @@ class Obstruction:
         if not {fact for fact, _ in self.multipliers} <= set(present):
             return False
         arrays, certificate = self._certificate(gathered)
-        return certifies(margin_bound(arrays, certificate), arrays)
+        return excludes_all(arrays, certificate)
 
     def verdict(self, gathered: Gathered) -> Verdict:
         """The verdict that its facts are not storable, with a certificate about these facts alone."""
         clock = Deadline()
-        arrays, certificate = self._certificate(gathered)
-        bound = margin_bound(arrays, certificate)
-        return Verdict(
-            Outcome.NOT_STORABLE, 0, 0, 0, clock.taken, certificate=certificate, bound=bound.margin, share=bound.share
-        )
+        _, certificate = self._certificate(gathered)
+        reason = what_a_certificate_proves(None)
+        return Verdict(Outcome.NOT_STORABLE, 0, 0, 0, clock.taken, certificate=certificate, reason=reason)
 
     def _certificate(self, gathered: Gathered) -> tuple[Arrays, Float64[np.ndarray, "n m"]]:
         rows = sorted({fact for fact, _ in self.multipliers})

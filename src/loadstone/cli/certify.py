@@ -14,8 +14,8 @@ from loadstone.cli.output import UNDECIDED, print_json, progress_of, say
 from loadstone.files import check_writable
 from loadstone.problems.kinds import check_kind
 
-#: The fields of a verdict that --json prints, besides the reason.
-_NUMBERS = "verdict margin bound share passes newton_steps cg_products dense_solves seconds".split()
+#: The fields of a verdict that --json prints.
+_NUMBERS = "verdict reason margin passes newton_steps cg_products dense_solves seconds".split()
 _SENTENCE = (
     "{verdict}: {reason} "
     "({passes} passes of L-BFGS, {newton_steps} Newton steps, {cg_products} products, {dense_solves} dense solves, "
@@ -66,37 +66,39 @@ def certify(
     from loadstone.books.prefixes import first_facts
     from loadstone.memories.families import subspace_of
     from loadstone.memories.subspaces.registry import name_of
+    from loadstone.problems.arrays import HasArrays
     from loadstone.problems.instance_files import read_instance
     from loadstone.proofs.certificate import write_proof
-    from loadstone.proofs.verdict import Outcome, in_words
+    from loadstone.proofs.verdict import Outcome
     from loadstone.solvers.decide import decide
 
     limits = options.proof_limits(steps, budget, seconds)
+    given: HasArrays
     about: dict[str, Any]
     if instance is None:
         assert d is not None and p is not None
         drawn = options.drawn_instance(
             d, p, problem=problem, seed=seed, law=law, answers=answers, frequencies=frequencies
         )
-        arrays, about = drawn.arrays(), drawn.about()
+        given, about = drawn, drawn.about()
     elif vectors is not None:
         gathered = gathered_from(instance, vectors, words, columns, phrases)
-        arrays, about = first_facts(gathered, len(gathered)), about_own(gathered, instance, vectors)
+        given, about = first_facts(gathered, len(gathered)), about_own(gathered, instance, vectors)
     else:
-        arrays = read_instance(instance)
+        given = arrays = read_instance(instance)
         about = {"problem": "decoupled" if arrays.decoupled else "original", "instance": instance}
         about |= {"d": arrays.inputs.shape[1], "p": len(arrays.targets)}
     if problem not in ("original", about["problem"]):
         raise refuse("problem", problem, f"left out, because the facts in {instance} have one set of outputs")
-    subspace = subspace_of(family, arrays.inputs.shape[1], seed=seed)
+    subspace = subspace_of(family, given.arrays().inputs.shape[1], seed=seed)
     about["family"] = "full" if subspace is None else name_of(subspace)
     with progress_of(f"{about['problem']}, d = {about['d']}, p = {about['p']}", steps) as progress:
-        verdict = decide(arrays, limits, progress=progress, family=subspace or "full")
+        verdict = decide(given, limits, progress=progress, family=subspace or "full")
     if out is not None and verdict.verdict != Outcome.UNDECIDED:
         with ends_like_an_interrupt():
-            write_proof(out, arrays, verdict=verdict, about=about)
+            write_proof(out, given.arrays(), verdict=verdict, about=about)
         say(f"{out}: proof, to be checked with loadstone check {out}.")
-    record = about | {name: getattr(verdict, name) for name in _NUMBERS} | {"reason": in_words(verdict)}
+    record = about | {name: getattr(verdict, name) for name in _NUMBERS}
     if json:
         print_json(record)
     else:

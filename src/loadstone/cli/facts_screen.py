@@ -25,7 +25,6 @@ def screen(
     positive("seconds", seconds)
     gathered = gathered_from(facts, vectors, words, columns, phrases)
     from loadstone.books.screening import screen as screened
-    from loadstone.proofs.verdict import in_words
 
     result = screened(gathered, seconds)
     known, verdict = about(gathered), result.verdict
@@ -40,7 +39,7 @@ def screen(
         "all of them together": verdict.verdict,
     }  # fmt: skip
     print_pairs(f"{facts} with {vectors}", {name: str(value) for name, value in rows.items()})
-    say(in_words(verdict))
+    say(verdict.reason)
     say_obstructions(result.obstructions)
     if not result.obstructions:
         say("No two subjects or answers are in each other's way.")

@@ -162,9 +162,9 @@ def facts(
     return problem if shares is None else problem.weighted(shares)
 
 
-def facts_of(arrays: Arrays) -> Facts:
-    """The problem of an instance with shared outputs."""
-    return facts(arrays.inputs, arrays.outputs, targets=arrays.targets)
+def facts_of(arrays: Arrays, isotropic: bool = False) -> Facts:
+    """The problem of an instance with shared outputs; isotropic: as in `Facts`."""
+    return replace(facts(arrays.inputs, arrays.outputs, targets=arrays.targets), isotropic=isotropic)
 
 
 def _double(array: Array | np.ndarray) -> Float[Array, "..."]:

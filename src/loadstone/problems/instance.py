@@ -72,6 +72,11 @@ class Instance:
         return self.stream.d
 
     @property
+    def isotropic(self) -> bool:
+        """Whether no direction of the inputs or outputs is special."""
+        return self.stream.isotropic
+
+    @property
     def competitors(self) -> int:
         """How many outputs compete for each input."""
         return self.p if self.answers is None else self.answers

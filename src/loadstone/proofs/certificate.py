@@ -1,17 +1,18 @@
 """Proofs as files, and their checker: it imports no solver and recomputes every number that a proof states.
 
-A proof is an .npz with the whole instance (inputs, outputs, targets), the verdict, and either a witness W or Farkas
-weights ('multipliers'), together with the margin or bound that they prove. A proof about a linear family (version 2)
-also holds the family's name, and its mask or basis if it has one. The checker recomputes it with proven rounding bounds
-(rounding.py, membership.py):
+A proof is an .npz with the whole instance (inputs, outputs, targets), the family of W (with its mask or basis, if it
+has one), the verdict, and either a witness W or Farkas weights ('multipliers'); docs/proofs.md specifies it to the
+byte. The checker verifies it with proven bounds on rounding, or in whole numbers:
 
-- storable: every margin of the witness, divided by its norm, exceeds its rounding error and a small share of the
-  largest value that it can have; the smallest margin is the stated one;
-- not storable: no multiplier is negative, some are positive, and no W has margins that are all above that same share,
-  which is zero but for rounding (`tolerance` says how small); the bound on the margins is the stated one.
+- storable: every margin of the witness exceeds its rounding error (rounding.py);
+- not storable: multipliers near those in the file, none negative and some positive, make the inequalities add up to
+  0 > 0 exactly (strict.py, exact.py).
 
-So no instance has a valid proof of both kinds. In a family, 'no W' means none of that family, and the witness must be
-one of it. If it is so only up to rounding, then its nearest member is meant, and the difference counts as an error.
+In a family, 'no W' means none of that family, and the witness must be one of it. If it is so only up to rounding, then
+its nearest member is meant, and the difference counts as an error (membership.py).
+
+Files of versions 1 and 2 also state a margin or a bound, and that is checked as well. Their multipliers may leave a
+remainder: then no W has margins above a bound that is zero but for rounding, and the sentence says so.
 
 A checksum over all contents tells a damaged file from a false proof; no proof rests on it.
 """
@@ -32,12 +33,22 @@ from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.archive import read_archive
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.membership import is_member
-from loadstone.proofs.rounding import certifies, least_margin, margin_bound, scaled, stores, tolerance
-from loadstone.proofs.verdict import Outcome, Verdict, what_a_certificate_proves, what_a_witness_proves
+from loadstone.proofs.rounding import is_rounding, least_margin, margin_bound
+from loadstone.proofs.scaling import scaled
+from loadstone.proofs.strict import TooLargeError, excludes_all
+from loadstone.proofs.verdict import (
+    TIE,
+    Outcome,
+    Verdict,
+    what_a_bound_proves,
+    what_a_certificate_proves,
+    what_a_witness_proves,
+)
 from loadstone.readable import readable
 
-#: Of proofs about all matrices, and of proofs about a family.
-VERSION, FAMILY_VERSION = 1, 2
+VERSION = 3
+#: Files of these versions state a margin or a bound, and the second is about families.
+_FORMER, _FORMER_OF_FAMILY = 1, 2
 _PROVED = (Outcome.STORABLE, Outcome.NOT_STORABLE)
 _CONTENTS = frozenset("version verdict inputs outputs targets witness multipliers margin bound about checksum".split())
 _OF_FAMILY = frozenset(("family", *ARRAYS))
@@ -51,10 +62,10 @@ class Check:
 
     valid: whether the proof holds.
     verdict: the verdict that the file states; None if it states none.
-    reason: why the proof is refused, or in one sentence what it proves and what it does not exclude.
+    reason: why the proof is refused, or in one sentence what it proves.
     margin: proven lower bound on the smallest margin of the witness at unit norm.
-    bound: proven by the multipliers: no W of unit norm has all margins above it.
-    share: the same as `margin` or `bound`, relative to |u_target - u_rho| |e_mu|, the largest that each margin can be.
+    remainder: of a file of version 1 or 2 that does not exclude every W: margins above this share of the largest that
+        they can be are excluded. None: nothing is left open.
     family: the linear family that the proof is about; 'full' for all matrices.
     """
 
@@ -62,8 +73,7 @@ class Check:
     verdict: Outcome | None
     reason: str
     margin: float | None = None
-    bound: float | None = None
-    share: float | None = None
+    remainder: float | None = None
     family: str = "full"
 
     __repr__ = readable
@@ -88,17 +98,15 @@ def write_proof(path: str | Path, arrays: Arrays, *, verdict: Verdict, about: di
     _check_instance("arrays", arrays)
     storable = verdict.verdict == Outcome.STORABLE
     contents = {
-        "version": np.asarray(VERSION if verdict.family is None else FAMILY_VERSION),
+        "version": np.asarray(VERSION),
         "verdict": np.asarray(str(verdict.verdict)),
         "inputs": arrays.inputs,
         "outputs": arrays.outputs,
         "targets": arrays.targets,
         "witness" if storable else "multipliers": np.asarray(verdict.witness if storable else verdict.certificate),
-        "margin" if storable else "bound": np.asarray(verdict.margin if storable else verdict.bound),
+        "family": np.asarray(_name(verdict.family)),
         "about": np.asarray(json.dumps(about or {})),
-    }
-    if verdict.family is not None:
-        contents |= {"family": np.asarray(name_of(verdict.family)), **arrays_of(verdict.family)}
+    } | ({} if verdict.family is None else arrays_of(verdict.family))
     contents["checksum"] = np.asarray(_checksum(contents))
     write_whole(path, lambda file: np.savez(file, **contents))  # type: ignore[arg-type]  # none is an option's name
 
@@ -138,40 +146,46 @@ def check_proof(path: str | Path, instance: Arrays | None = None) -> Check:
 
 
 def _check_witness(arrays: Arrays, contents: dict[str, np.ndarray], subspace: Subspace | None) -> Check:
-    witness, stated = _matrix(contents, "witness", (arrays.inputs.shape[1],) * 2), _number(contents, "margin")
+    witness = _matrix(contents, "witness", (arrays.inputs.shape[1],) * 2)
     if not witness.any():
         raise _RefusedError("the witness is zero")
     if subspace is not None and not is_member(subspace, scaled(witness)[0]):
         raise _RefusedError(f"the witness is not of the family {name_of(subspace)!r}")
-    margin, share = bound = least_margin(arrays, witness, subspace)
-    if not share > 0:
+    margin = least_margin(arrays, witness, subspace)
+    if not margin > 0:
         raise _RefusedError("some margin of the witness does not exceed its rounding error")
-    if not abs(stated - margin) <= _AGREEMENT * margin:
+    if _is_former(contents) and not abs((stated := _number(contents, "margin")) - margin) <= _AGREEMENT * margin:
         raise _RefusedError(f"the stated margin {stated:.6g} is not that of the witness, {margin:.6g}")
-    if not stores(bound, arrays):
-        raise _RefusedError(
-            f"some margin of the witness is only {share:.3g} of the largest that it can be; up to "
-            f"{tolerance(arrays):.3g} does not count, because certificates need not exclude so small a margin"
-        )
-    family, reason = _name(subspace), what_a_witness_proves(margin, subspace)
-    return Check(True, Outcome.STORABLE, reason, margin=margin, share=share, family=family)
+    return Check(True, Outcome.STORABLE, what_a_witness_proves(margin, subspace), margin, family=_name(subspace))
 
 
 def _check_certificate(arrays: Arrays, contents: dict[str, np.ndarray], subspace: Subspace | None) -> Check:
     shape = (len(arrays.targets), arrays.outputs.shape[-2])
-    multipliers, stated = _matrix(contents, "multipliers", shape), _number(contents, "bound")
+    multipliers = _matrix(contents, "multipliers", shape)
     if (multipliers < 0).any():
         index = tuple(int(i) for i in np.argwhere(multipliers < 0)[0])
         raise _RefusedError(f"multiplier {index} is negative ({multipliers[index]:.3g})")
+    former, family = _is_former(contents), _name(subspace)
     bound = margin_bound(arrays, multipliers, subspace)
-    if not np.isfinite(bound.share):
-        raise _RefusedError("the multipliers prove nothing: none is positive, or only where rival and target are close")
-    if not bound.margin <= stated * (1 + _AGREEMENT):
-        raise _RefusedError(f"the multipliers prove a bound of {bound.margin:.3g}, not the stated {stated:.3g}")
-    if not certifies(bound, arrays):
-        raise _RefusedError(f"the bound is too weak: {bound.share:.3g} of the largest margins is more than rounding")
-    family, reason = _name(subspace), what_a_certificate_proves(*bound, subspace)
-    return Check(True, Outcome.NOT_STORABLE, reason, bound=bound.margin, share=bound.share, family=family)
+    if former:
+        stated = _number(contents, "bound")
+        if not bound.margin <= stated * (1 + _AGREEMENT):
+            raise _RefusedError(f"the multipliers prove a bound of {bound.margin:.3g}, not the stated {stated:.3g}")
+    try:
+        if excludes_all(arrays, multipliers, subspace):
+            reason = TIE if bound.share == 0 else what_a_certificate_proves(subspace)
+            return Check(True, Outcome.NOT_STORABLE, reason, family=family)
+        why = "the multipliers do not prove that no W is left"
+    except TooLargeError as error:
+        why = str(error)
+    if not former or not is_rounding(bound, arrays):
+        raise _RefusedError(why)
+    reason = what_a_bound_proves(bound.share, subspace)
+    return Check(True, Outcome.NOT_STORABLE, reason, remainder=bound.share, family=family)
+
+
+def _is_former(contents: dict[str, np.ndarray]) -> bool:
+    return contents["version"].item() != VERSION
 
 
 def _name(subspace: Subspace | None) -> str:
@@ -188,11 +202,11 @@ def _read(path: str | Path) -> dict[str, np.ndarray]:
         raise _RefusedError(f"the file lacks {', '.join(sorted(missing))}")
     if unknown:
         raise _RefusedError(f"the file holds {', '.join(sorted(unknown))}, which no proof does")
-    of_family = "family" in contents
-    version = FAMILY_VERSION if of_family else VERSION
-    if contents["version"].shape != () or contents["version"].item() != version:
-        about = "a family" if of_family else "all matrices"
-        raise _RefusedError(f"its version is {contents['version']!s}, but of proofs about {about} it is {version}")
+    version = contents["version"].item() if contents["version"].shape == () else None
+    if version not in (VERSION, _FORMER_OF_FAMILY if "family" in contents else _FORMER):
+        raise _RefusedError(f"its version is {contents['version']!s}, but {VERSION} is the one of today")
+    if missing := {"family"} - set(contents) if version == VERSION else ():
+        raise _RefusedError(f"the file lacks {', '.join(missing)}")
     checksum = contents.pop("checksum")
     if str(checksum) != _checksum(contents):
         raise _RefusedError("its contents do not match their checksum")
@@ -213,7 +227,7 @@ def _arrays(contents: dict[str, np.ndarray]) -> Arrays:
 
 def _family(contents: dict[str, np.ndarray], d: int) -> Subspace | None:
     arrays = {name: contents[name] for name in ARRAYS if name in contents}
-    if "family" not in contents:
+    if str(contents.get("family", "full")) == "full":
         if arrays:
             raise _RefusedError(f"it holds a {' and a '.join(arrays)}, but no family")
         return None

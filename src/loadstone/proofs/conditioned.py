@@ -15,8 +15,14 @@ from jaxtyping import Float64
 
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.arrays import Arrays
-from loadstone.proofs.rounding import certain_tie, certifies, least_margin, margin_bound, scaled, stores
-from loadstone.proofs.verdict import Outcome
+from loadstone.problems.budget import Budget
+from loadstone.proofs.rounding import certain_tie, is_rounding, least_margin, margin_bound
+from loadstone.proofs.scaling import scaled
+from loadstone.proofs.strict import excludes_all
+from loadstone.proofs.verdict import TIE, Outcome, what_a_certificate_proves, what_a_witness_proves
+
+#: Multipliers below these shares of the largest are left out, one share after the other, until the rest is a proof.
+_LEFT_OUT = (0.0, 1e-12, 1e-9, 1e-6, 1e-3)
 
 
 @dataclass(frozen=True)
@@ -24,15 +30,15 @@ class Proof:
     """A proof that an instance is storable, or that it is not.
 
     outcome: storable or not storable.
+    reason: what is proved, in one sentence.
     witness, certificate: the one or the other, for the instance as it was given.
-    margin: what the witness guarantees, or what the certificate excludes (`bound` of a Verdict).
-    share: the same relative to the largest that each margin can be.
+    margin: a lower bound on the smallest margin of the witness.
     """
 
     outcome: Outcome
-    margin: float
-    share: float
+    reason: str
     witness: Float64[np.ndarray, "d d"] | None = None
+    margin: float | None = None
     certificate: Float64[np.ndarray, "n m"] | None = None
 
 
@@ -68,7 +74,7 @@ class Conditioned:
             return None
         certificate = np.zeros((len(self.given.targets), self.given.outputs.shape[-2]))
         certificate[tie] = 1.0
-        return Proof(Outcome.NOT_STORABLE, 0.0, 0.0, certificate=certificate)
+        return Proof(Outcome.NOT_STORABLE, TIE, certificate=certificate)
 
     def witness(self, weights: Float64[np.ndarray, "d d"]) -> Proof | None:
         """W as a witness, if it is one beyond doubt."""
@@ -79,16 +85,28 @@ class Conditioned:
         if not witness.any():
             return None
         witness = witness / np.linalg.norm(witness)
-        bound = least_margin(self.given, witness, self.subspace)
-        if not stores(bound, self.given):
+        margin = least_margin(self.given, witness, self.subspace)
+        if not margin > 0:
             return None
-        return Proof(Outcome.STORABLE, bound.margin, bound.share, witness=witness)
+        return Proof(Outcome.STORABLE, what_a_witness_proves(margin, self.subspace), witness, margin)
 
-    def certificate(self, multipliers: Float64[np.ndarray, "n m"]) -> Proof | None:
-        """Multipliers of the conditioned instance as a certificate, if they are one beyond doubt."""
+    def given_multipliers(self, multipliers: Float64[np.ndarray, "n m"]) -> Float64[np.ndarray, "n m"] | None:
+        """Multipliers of the conditioned instance as those of the given one, if their sum is zero but for rounding."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             certificate = multipliers / self._lengths
         bound = margin_bound(self.given, certificate, self.subspace)
-        if not certifies(bound, self.given):
-            return None
-        return Proof(Outcome.NOT_STORABLE, bound.margin, bound.share, certificate=certificate)
+        return certificate if is_rounding(bound, self.given) else None
+
+    def certificate(self, multipliers: Float64[np.ndarray, "n m"], budget: Budget | None = None) -> Proof | None:
+        """Multipliers of the given instance as a certificate, if they are one beyond doubt.
+
+        Where some inputs or outputs depend on each other, the small multipliers among them belong to pairs that a proof
+        must do without. So they are left out, more and more of them.
+        """
+        kept = np.count_nonzero(multipliers) + 1
+        for least in _LEFT_OUT:
+            few = np.where(multipliers > least * multipliers.max(), multipliers, 0.0)
+            if np.count_nonzero(few) < kept and excludes_all(self.given, few, self.subspace, budget):
+                return Proof(Outcome.NOT_STORABLE, what_a_certificate_proves(self.subspace), certificate=few)
+            kept = min(kept, np.count_nonzero(few))
+        return None

@@ -19,47 +19,34 @@ from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.arithmetic import SLACK, TINY, UNIT, gamma, norm_above
 from loadstone.proofs.membership import distance_above, projected_norm_above
+from loadstone.proofs.scaling import exponent_of, multipliers_of_scaled, scaled, times_power
 
 _NUMBERS_AT_A_TIME = 2**24
 
 
 class Bound(NamedTuple):
-    """A bound on margins at unit norm: a witness bounds its own from below, multipliers those of all W from above.
+    """What multipliers prove about the margins of every W of unit norm.
 
-    margin: bounds the smallest margin, in the units of the instance.
-    share: bounds the smallest ratio of a margin to |u_target - u_rho| |e_mu|, the largest that this margin can be.
+    margin: the smallest is at most this, in the units of the instance.
+    share: the smallest ratio of a margin to |u_target - u_rho| |e_mu|, the largest that it can be, is at most this.
     """
 
     margin: float
     share: float
 
 
-#: The bound of a W that does not store everything, and the bound of multipliers that exclude no W.
-NO_WITNESS = Bound(-np.inf, -np.inf)
+#: The bound of multipliers that exclude no W.
 NOTHING_EXCLUDED = Bound(np.inf, np.inf)
 
 
-def tolerance(arrays: Arrays) -> float:
-    """The share that separates the verdicts: zero but for rounding in sums of this many terms.
-
-    A witness counts if all margins are above it, multipliers if they prove that no W has all margins above it. So no
-    instance can have proofs of both kinds.
-    """
-    return 1e-13 + 8 * gamma(len(arrays.targets) + arrays.outputs.shape[-2])
+def is_rounding(bound: Bound, arrays: Arrays) -> bool:
+    """Whether a bound is zero but for rounding in sums of this many terms. That alone excludes no W whose margins are
+    smaller still: strict.py does."""
+    return bound.share <= 1e-13 + 8 * gamma(len(arrays.targets) + arrays.outputs.shape[-2])
 
 
-def stores(bound: Bound, arrays: Arrays) -> bool:
-    """Whether the bound of a witness counts as 'storable'."""
-    return bound.share > tolerance(arrays)
-
-
-def certifies(bound: Bound, arrays: Arrays) -> bool:
-    """Whether the bound of multipliers counts as 'not storable'."""
-    return bound.share <= tolerance(arrays)
-
-
-def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"], subspace: Subspace | None = None) -> Bound:
-    """Lower bounds on the smallest margin of W / |W| and on the smallest share; NO_WITNESS if not positive.
+def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"], subspace: Subspace | None = None) -> float:
+    """A lower bound on the smallest margin of W / |W|; minus infinity if it is not proved to be positive.
 
     With a subspace they are those of its member nearest to W. It is no longer than W, and if W is a distance D away
     from it, its margins are smaller by at most D |u_target - u_rho| |e_mu|.
@@ -67,10 +54,10 @@ def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"], subspace: 
     weights = scaled(np.asarray(weights, np.float64))[0]
     norm = norm_above(weights)
     if not (np.isfinite(norm) and norm > 0):
-        return NO_WITNESS
+        return -np.inf
     distance = 0.0 if subspace is None else distance_above(subspace, weights)
     d = weights.shape[0]
-    least, share = np.inf, np.inf
+    least = np.inf
     for block in _blocks(arrays, *_exponents(arrays)):
         inputs, outputs = block.inputs, block.outputs
         queries = inputs @ weights.T
@@ -80,21 +67,19 @@ def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"], subspace: 
         target = np.arange(len(inputs)), block.targets
         difference = scores[target][:, None] - scores
         below = difference - SLACK * (error[target][:, None] + error + UNIT * np.abs(difference))
-        largest = _distances(block)[1] * _lengths(inputs)[1][:, None]
         if distance:
+            largest = _distances(block)[1] * _lengths(inputs)[1][:, None]
             below -= SLACK * (distance * largest + UNIT * np.abs(below))
         below[target] = np.inf
         smallest = below.min(axis=1)
         if not (smallest > 0).all():
-            return NO_WITNESS
-        # A few more quotients and products, and the last subtraction, were rounded too.
-        below *= (1 - gamma(8)) / norm
-        share = min(share, float((below / largest).min()))
+            return -np.inf
+        # The last subtraction and the quotient were rounded, too.
         with np.errstate(over="ignore"):
             margins = np.ldexp(smallest / norm * (1 - gamma(8)), block.exponents)
         least = min(least, float(margins.min()))
     # Take the next number below, because `ldexp` rounds a tiny result, and overflows at a huge one.
-    return Bound(float(np.nextafter(min(least, np.finfo(float).max), 0)), share)
+    return float(np.nextafter(min(least, np.finfo(float).max), 0))
 
 
 def margin_bound(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"], subspace: Subspace | None = None) -> Bound:
@@ -116,7 +101,7 @@ def margin_bound(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"], subspa
         return Bound(0.0, 0.0)
     of_inputs, of_outputs = _exponents(arrays)
     exponents = of_inputs + of_outputs
-    multipliers = _for_scaled_vectors(multipliers, exponents)
+    multipliers = multipliers_of_scaled(multipliers, exponents)
     residual, error, reach = np.zeros((d, d)), np.zeros((d, d)), 0.0
     first = 0
     for block in _blocks(arrays, of_inputs, of_outputs):
@@ -161,12 +146,6 @@ def certain_tie(arrays: Arrays) -> tuple[int, int] | None:
     return None
 
 
-def scaled(array: np.ndarray, axis: int | tuple[int, ...] | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The array times powers of two that bring the largest entries along `axis` into [1/2, 1), and their exponents."""
-    exponent = _exponent(array, axis)
-    return _times_power(array, -(exponent if axis is None else np.expand_dims(exponent, axis))), exponent
-
-
 class _Block(NamedTuple):
     """A few associations, scaled: the margins of the instance are those of the block times 2^exponents."""
 
@@ -185,43 +164,18 @@ def _blocks(arrays: Arrays, of_inputs: Int[np.ndarray, "n"], of_outputs: Int[np.
     n, d = arrays.inputs.shape
     m = arrays.outputs.shape[-2]
     rows = max(1, _NUMBERS_AT_A_TIME // (m * d if arrays.decoupled else m))
-    shared = None if arrays.decoupled else _times_power(arrays.outputs, -of_outputs[0])
+    shared = None if arrays.decoupled else times_power(arrays.outputs, -of_outputs[0])
     for first in range(0, n, rows):
         part = slice(first, first + rows)
-        outputs = shared if shared is not None else _times_power(arrays.outputs[part], -of_outputs[part, None, None])
-        inputs = _times_power(arrays.inputs[part], -of_inputs[part, None])
+        outputs = shared if shared is not None else times_power(arrays.outputs[part], -of_outputs[part, None, None])
+        inputs = times_power(arrays.inputs[part], -of_inputs[part, None])
         yield _Block(inputs, outputs, arrays.targets[part], of_inputs[part] + of_outputs[part])
 
 
 def _exponents(arrays: Arrays) -> tuple[Int[np.ndarray, "n"], Int[np.ndarray, "n"]]:
     """For each input, exponents of the powers of two that it and the outputs that compete for it are divided by."""
-    of_inputs = _exponent(arrays.inputs, 1)
-    return of_inputs, np.broadcast_to(_exponent(arrays.outputs, (-2, -1)), of_inputs.shape)
-
-
-def _exponent(array: np.ndarray, axis: int | tuple[int, ...] | None) -> np.ndarray:
-    return np.frexp(np.maximum(array.max(axis=axis), -array.min(axis=axis)))[1]
-
-
-def _times_power(array: np.ndarray, exponent: np.ndarray) -> np.ndarray:
-    """array 2^exponent as float64, in two steps because the power itself may overflow."""
-    half = exponent // 2
-    result = array.astype(np.float64)
-    result *= np.ldexp(1.0, half)
-    result *= np.ldexp(1.0, exponent - half)
-    return result
-
-
-def _for_scaled_vectors(
-    multipliers: Float64[np.ndarray, "n m"], exponents: Int[np.ndarray, "n"]
-) -> Float64[np.ndarray, "n m"]:
-    """The multipliers that prove the same for scaled vectors, themselves scaled to a largest entry in [1/2, 1).
-
-    Underflow here is no error: the bound is about the rounded multipliers.
-    """
-    tops = multipliers.max(axis=1)
-    most = (np.frexp(tops)[1] + exponents)[tops > 0].max()
-    return np.ldexp(multipliers, (exponents - most)[:, None])
+    of_inputs = exponent_of(arrays.inputs, 1)
+    return of_inputs, np.broadcast_to(exponent_of(arrays.outputs, (-2, -1)), of_inputs.shape)
 
 
 def _divided(norm: float, sums: Float64[np.ndarray, "n"], exponents: Int[np.ndarray, "n"]) -> float:

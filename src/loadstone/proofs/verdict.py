@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import decimal
-import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -14,6 +13,9 @@ from jaxtyping import Float64
 from loadstone.memories.subspaces.registry import name_of
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.readable import readable
+
+#: What a certificate with a single pair proves.
+TIE = "A rival ties with its target under every W."
 
 
 class Outcome(StrEnum):
@@ -36,9 +38,7 @@ class Verdict:
     witness: a W of unit norm that stores the instance, if it is storable.
     margin: proven lower bound on the smallest margin of the witness.
     certificate: the multipliers lambda that exclude every W, if the instance is not storable.
-    bound: proven by the certificate: no W of unit norm has all margins above it. Zero but for rounding.
-    share: the same as `margin` or `bound`, relative to |u_target - u_rho| |e_mu|, the largest that each margin can be.
-    reason: why the search ended undecided.
+    reason: in one sentence, what is proved, or why nothing is.
     last: the last W of the search, a good start for a neighbouring instance.
     passes: passes of L-BFGS before Newton's method.
     memory: the witness as a memory, which can be measured, saved and asked.
@@ -53,8 +53,6 @@ class Verdict:
     witness: Float64[np.ndarray, "d d"] | None = field(default=None, repr=False)
     margin: float | None = None
     certificate: Float64[np.ndarray, "n m"] | None = field(default=None, repr=False)
-    bound: float | None = None
-    share: float | None = None
     reason: str = ""
     last: Float64[np.ndarray, "d d"] | None = field(default=None, repr=False)
     passes: int = 0
@@ -64,33 +62,28 @@ class Verdict:
     __repr__ = readable
 
 
-def in_words(verdict: Verdict) -> str:
-    """In one sentence, what is proved, or why nothing is."""
-    if verdict.verdict == Outcome.STORABLE:
-        assert verdict.margin is not None
-        return what_a_witness_proves(verdict.margin, verdict.family)
-    if verdict.verdict == Outcome.NOT_STORABLE:
-        assert verdict.bound is not None and verdict.share is not None
-        return what_a_certificate_proves(verdict.bound, verdict.share, verdict.family)
-    return verdict.reason
-
-
 def what_a_witness_proves(margin: float, family: Subspace | None) -> str:
     """What a witness proves, in one sentence. `family` is a linear family, None for all matrices."""
     witness = "The witness" if family is None else f"The witness, a W of the family {name_of(family)!r},"
     return f"{witness} stores every association: at unit norm each margin is above {_rounded(margin, up=False)}."
 
 
-def what_a_certificate_proves(bound: float, share: float, family: Subspace | None) -> str:
-    """What a certificate proves, in one sentence, and what it does not exclude. `family` as above."""
-    if share == 0:
-        return "A rival ties with its target under every W."
-    at_unit_norm = f" (at unit norm: above {_rounded(bound, up=True)})" if math.isfinite(bound) else ""
-    which, largest = ("", "") if family is None else (f" of the family {name_of(family)!r}", " in any W")
+def what_a_certificate_proves(family: Subspace | None) -> str:
+    """What a certificate proves, in one sentence. `family` as above."""
+    return f"No W{_of(family)} stores every association."
+
+
+def what_a_bound_proves(share: float, family: Subspace | None) -> str:
+    """What multipliers prove that make the sum of all pairs small, but not zero. `family` as above."""
+    which, largest = _of(family), "" if family is None else " in any W"
     return (
-        f"No W{which} has all margins above {_rounded(share, up=True)} of the largest that they can be{largest}"
-        f"{at_unit_norm}; a W{which} whose margins are all positive but smaller is not excluded."
+        f"No W{which} has all margins above {_rounded(share, up=True)} of the largest that they can be{largest}; "
+        f"a W{which} whose margins are all positive but smaller is not excluded."
     )
+
+
+def _of(family: Subspace | None) -> str:
+    return "" if family is None else f" of the family {name_of(family)!r}"
 
 
 def _rounded(value: float, up: bool) -> str:

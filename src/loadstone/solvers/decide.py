@@ -108,7 +108,8 @@ def decide(
         limits = replace(limits, seconds=seconds)
     d = arrays.inputs.shape[1]
     start, subspace = None if start is None else _start(start, d), subspace_of(family, d)
-    return _Decision(Conditioned(arrays, subspace), limits, progress or silent).verdict(start)
+    isotropic = bool(getattr(instance, "isotropic", False))
+    return _Decision(Conditioned(arrays, subspace), limits, progress or silent, isotropic).verdict(start)
 
 
 def is_worth_compiling(n: int, m: int, d: int) -> bool:
@@ -128,8 +129,8 @@ def _is_plain(arrays: Arrays) -> bool:
 class _Decision:
     """The search for a verdict on one instance; `last` is the latest W of the search."""
 
-    def __init__(self, instance: Conditioned, limits: ProofLimits, progress: Progress) -> None:
-        self.instance, self.limits, self.progress = instance, limits, progress
+    def __init__(self, instance: Conditioned, limits: ProofLimits, progress: Progress, isotropic: bool) -> None:
+        self.instance, self.limits, self.progress, self.isotropic = instance, limits, progress, isotropic
         self.deadline = Deadline(limits.seconds)
         self.passes, self.newton, self.last = 0, (0, 0, 0), np.zeros((instance.arrays.inputs.shape[1],) * 2)
 
@@ -143,8 +144,8 @@ class _Decision:
             fields["reason"] = f"{why}."
         else:
             outcome = proof.outcome
-            fields = {"witness": proof.witness, "certificate": proof.certificate, "share": proof.share}
-            fields["margin" if proof.witness is not None else "bound"] = proof.margin
+            fields = {"reason": proof.reason, "witness": proof.witness, "margin": proof.margin}
+            fields["certificate"] = proof.certificate
             fields["memory"] = None if proof.witness is None else self._memory(proof.witness)
         work, seconds, family = self.newton, self.deadline.taken, self.instance.subspace
         return Verdict(outcome, *work, seconds, **fields, last=self.last, passes=self.passes, family=family)
@@ -189,9 +190,9 @@ class _Decision:
         progress = lambda passes, words: self.progress(0, words)  # noqa: E731
         start = (self.last / scale).astype(np.float32)
         if _is_plain(arrays):
-            solution = lbfgs_numpy.store(scaled, start, limits, self.instance.subspace, progress)
+            solution = lbfgs_numpy.store(scaled, start, limits, self.instance.subspace, progress, self.isotropic)
         else:
-            problem = separate(scaled) if arrays.decoupled else facts_of(scaled)
+            problem = separate(scaled) if arrays.decoupled else facts_of(scaled, self.isotropic)
             # Called directly: `solve` would measure the memory once more, and here only a proof counts.
             options = SearchOptions("exact", limits, drop_slower(_LBFGS.precisions(), problem), progress)
             (solution,) = _LBFGS.solve([problem], [self._memory(jnp.asarray(start))], options)

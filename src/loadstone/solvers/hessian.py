@@ -17,6 +17,7 @@ from jaxtyping import Array, Float64
 
 from loadstone.compiling import compiled
 from loadstone.problems.numpy_pass import ExactPass, Numbers
+from loadstone.proofs.curvature import matrix_of
 from loadstone.threads import all_threads
 
 #: How often a dense solution is corrected by the residual that it leaves.
@@ -172,22 +173,6 @@ def _inverse(matrix: Matrix, xp: ModuleType) -> Matrix:
     values, vectors = xp.linalg.eigh(matrix)
     seen = values > 1e-12 * values[-1]
     return (vectors * xp.where(seen, 1 / xp.where(seen, values, 1.0), 0.0)[None, :]) @ vectors.T
-
-
-def matrix_of(
-    inputs: Float64[np.ndarray, "n d"], covariances: Float64[np.ndarray, "n d d"]
-) -> Float64[np.ndarray, "entries entries"]:
-    """H[(i, j), (k, l)] = sum_mu C_mu[i, k] e_mu[j] e_mu[l]. Both factors are symmetric, so only pairs i <= k, j <= l
-    are multiplied, which is a quarter of the work."""
-    d = inputs.shape[1]
-    first, second = np.triu_indices(d)
-    pair = np.zeros((d, d), int)
-    pair[first, second] = pair[second, first] = np.arange(len(first))
-    packed = covariances[:, first, second].T @ (inputs[:, first] * inputs[:, second])
-    whole = np.empty((d * d, d * d))
-    for i in range(d):
-        whole[i * d : (i + 1) * d] = packed[pair[i]][:, pair].transpose(1, 0, 2).reshape(d, d * d)
-    return whole
 
 
 def solver_of(matrix: Float64[np.ndarray, "k k"], ridge: float) -> Callable[[Vector], Vector] | None:

@@ -92,12 +92,13 @@ def store(
     limits: Limits = NO_LIMITS,
     subspace: Subspace | None = None,
     progress: Progress = silent,
+    isotropic: bool = False,
 ) -> Solution:
     """Search for a W with every margin positive, full or in a subspace. The search is that of `solve` with L-BFGS, but
     nothing is compiled, and its memory is not measured: whether it stores the facts is for a proof to say."""
     options = SearchOptions("exact", limits, ("float32", "float64"), progress)
     memory = Full(start) if subspace is None else Projected.made(start, subspace)
-    return search_whitened(search, [facts_of(arrays)], [memory], options)[0]
+    return search_whitened(search, [facts_of(arrays, isotropic)], [memory], options)[0]
 
 
 class _Pair(NamedTuple):

@@ -28,8 +28,9 @@ from loadstone.deadline import Deadline
 from loadstone.memories.full import Full
 from loadstone.problems.arrays import Arrays, HasArrays, arrays_of
 from loadstone.problems.numpy_pass import ExactPass
-from loadstone.proofs.rounding import least_margin, margin_bound, scaled
-from loadstone.proofs.verdict import Outcome, in_words
+from loadstone.proofs.rounding import least_margin, margin_bound
+from loadstone.proofs.scaling import scaled
+from loadstone.proofs.verdict import Outcome
 from loadstone.readable import readable
 from loadstone.solvers.decide import decide
 from loadstone.threads import one_thread
@@ -93,12 +94,12 @@ def maximum_margin(instance: HasArrays, tolerance: float = 1e-6, *, passes: int 
         undecided = "The instance was not proved storable, so no margin was searched for:"
         impossible = "The instance is not storable, so it has no largest margin."
         sentence = undecided if verdict.verdict == Outcome.UNDECIDED else impossible
-        raise NoMarginError(verdict.verdict, f"{sentence} {in_words(verdict)}")
+        raise NoMarginError(verdict.verdict, f"{sentence} {verdict.reason}")
     search = _Search(arrays, verdict.witness, passes)
     with one_thread(), np.errstate(over="ignore", invalid="ignore"):
         search.run(tolerance / 2)
     weights = search.best / np.linalg.norm(search.best)
-    margin, upper = least_margin(arrays, weights).margin, margin_bound(arrays, search.multipliers).margin
+    margin, upper = least_margin(arrays, weights), margin_bound(arrays, search.multipliers).margin
     gap = (upper - margin) / upper
     return MaximumMargin(Full(weights), margin, upper, gap, search.multipliers, search.passes, clock.taken)
 

@@ -8,7 +8,7 @@ witness. If it has none, the Newton step V becomes small, and with S and dS the 
 
 satisfy sum lambda (u_rho - u_target) e_mu^T = gradient + Hessian V = 0. Once none of them is negative they are a
 certificate (Gordan): a positive combination of the inequalities that says 0 > 0. In a family gradient, Hessian and that
-sum are projected onto it. Every claim is checked by rounding.py; the iteration is not trusted.
+sum are projected onto it. Every claim is proved in proofs/; the iteration is not trusted.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from loadstone.problems.budget import Budget
 from loadstone.problems.numpy_pass import ExactPass, Numbers
 from loadstone.progress import Progress, silent
 from loadstone.proofs.conditioned import Conditioned, Proof
+from loadstone.proofs.strict import TooLargeError
 from loadstone.solvers.clock import Clock, OutOfTimeError
 from loadstone.solvers.hessian import Hessian, Matrix, StreamedHessian, dense_bytes, matrices_bytes
 from loadstone.solvers.restricted import RestrictedHessian, restricted_bytes, restricted_work
@@ -35,6 +36,8 @@ _SPEED_OF_SPREADS, _SPEED_OF_SOLVES = 0.25, 0.4
 _LOOSE, _TIGHT = 1e-2, 1e-12
 #: Share of multipliers below zero that may be cut off, and how often the rest is made to fit again.
 _CUT_OFF, _POLISHING_ROUNDS = 0.01, 6
+#: In so many steps multipliers may be found whose sum is zero but for rounding, but which are not a proof.
+_MOST_DOUBTS = 10
 _LONGEST_STEP = 2.0**20
 OUT_OF_TIME = "time is up: allow more seconds"
 
@@ -79,7 +82,7 @@ class NewtonSearch:
         self.most_products = int(max(50, self.work / (6 * n * d**2) / 2))
         self.has_matrices = allowed.allows(matrices_bytes(n, instance.arrays.outputs.shape[-2], d))
         self.may_be_dense = self.has_matrices and allowed.allows(needed)
-        self.stalled = False
+        self.budget, self.doubts, self.stalled = allowed, 0, False
         self.steps = self.products = self.dense_solves = 0
 
     def run(self) -> Proof:
@@ -138,14 +141,14 @@ class NewtonSearch:
         Y solves the system of the Hessian with lambda in place of the softmax; while these are positive, or nearly,
         the residual falls by orders of magnitude with each round.
         """
-        xp, exact = self.xp, self.exact
+        xp, exact, given = self.xp, self.exact, None
         for _ in range(_POLISHING_ROUNDS):
             kept = xp.maximum(multipliers, 0.0)
             total = float(kept.sum())
             if not total > 0 or float((kept - multipliers).sum()) > _CUT_OFF * total:
-                return None
-            if (proof := self.instance.certificate(np.asarray(kept))) is not None:
-                return proof
+                break
+            if (given := self.instance.given_multipliers(np.asarray(kept))) is not None:
+                break
             self.clock.look()
             sums = exact.mean(kept)
             residual = (sums - kept.sum(axis=1)[:, None] * exact.target_outputs).T @ exact.inputs
@@ -153,6 +156,19 @@ class NewtonSearch:
             hessian = self._hessian(kept, sums, exact.target_outputs)
             change = exact.scores(self._solve(hessian, -residual, _TIGHT))
             multipliers = kept * (1.0 + change - _of_targets(change, exact, xp)[:, None])
+        return None if given is None else self._proof(given)
+
+    def _proof(self, multipliers: Float64[np.ndarray, "n m"]) -> Proof | None:
+        """Multipliers whose sum is zero but for rounding as a certificate."""
+        try:
+            if (proof := self.instance.certificate(multipliers, self.budget)) is not None:
+                return proof
+            why = "whether smaller ones are possible was not proved"
+        except TooLargeError as error:
+            self.doubts, why = _MOST_DOUBTS, str(error)
+        self.doubts += 1
+        if self.doubts > _MOST_DOUBTS:
+            raise Undecided(f"no W has margins that are more than rounding, but {why}")
         return None
 
     def _solve(self, hessian: Hessian, target: Matrix, tolerance: float) -> Matrix:

@@ -11,7 +11,8 @@ import scipy.sparse
 from jaxtyping import Float64
 
 from loadstone.memories.subspaces.subspace import Subspace
-from loadstone.solvers.hessian import Hessian, Matrix, StreamedHessian, Vector, dense_bytes, matrix_of, solver_of
+from loadstone.proofs.curvature import matrix_of
+from loadstone.solvers.hessian import Hessian, Matrix, StreamedHessian, Vector, dense_bytes, solver_of
 
 
 class RestrictedHessian(Hessian):

@@ -14,7 +14,7 @@ from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.problem import Problem
-from loadstone.proofs.verdict import Outcome, in_words
+from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.decide import decide, is_worth_compiling
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
@@ -54,8 +54,7 @@ def _proved(arrays: Arrays, seed: int, subspace: Subspace | None) -> Float64[np.
     start = np.random.default_rng(seed).standard_normal((d, d))
     verdict = decide(arrays, start=start, family="full" if subspace is None else subspace)
     if verdict.witness is None:
-        why = in_words(verdict)
-        sentence = f"The instance is {verdict.verdict.value}, so there is no memory to sample: {why}"
+        sentence = f"The instance is {verdict.verdict.value}, so there is no memory to sample: {verdict.reason}"
         raise NotStorableError(verdict.verdict, sentence)
     return _scaled(verdict.memory, d)
 

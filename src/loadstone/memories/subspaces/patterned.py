@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -51,6 +52,10 @@ class Traceless(Subspace):
     def check(self, d: int) -> None:
         if d < 2:
             raise refuse("d", d, "at least 2 for the family 'traceless', which is only zero at d = 1")
+
+    def contains(self, matrix: Float64[np.ndarray, "d d"]) -> bool:
+        # The exact sum, rounded once, is zero if and only if the trace is.
+        return bool((matrix == matrix.T).all()) and math.fsum(np.diag(matrix)) == 0
 
     def axes(self, d: int) -> Float64[np.ndarray, "k d d"]:
         # Row i of the diagonals is i ones, then -i, scaled to length 1: each is orthogonal to those before it.

@@ -1,0 +1,98 @@
+"""The pairs of an input and a rival that a proof of 'not storable' weighs, in the fewest coordinates. NumPy only.
+
+A pair i stands for the matrix a_i = (u_rho - u_target) e_mu^T, and the proof is a sum of them that is zero. That does
+not depend on the coordinates of inputs and outputs, but whether it can be proved does: in the space that the a_i extend
+in, no direction may be left that none of them has. Here every change of coordinates is exact: components that never
+differ are left out, the others are multiplied by powers of two, and k vectors in more than k dimensions become unit
+vectors.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float64, Int
+
+from loadstone.problems.arrays import Arrays
+from loadstone.proofs.scaling import exponent_of, multipliers_of_scaled, times_power
+
+
+class Pairs(NamedTuple):
+    """Inputs, the outputs that compete for each, and multipliers, of which some are positive and none is negative.
+
+    inputs, outputs, targets: as in `Arrays`, in float64; inputs and outputs may have different dimensions.
+    multipliers: for each input and each of its outputs; zero for the target.
+    """
+
+    inputs: Float64[np.ndarray, "n a"]
+    outputs: Float64[np.ndarray, "*n m b"]
+    targets: Int[np.ndarray, "n"]
+    multipliers: Float64[np.ndarray, "n m"]
+
+    @property
+    def decoupled(self) -> bool:
+        return self.outputs.ndim == 3
+
+    def differences(self, mu: int) -> Float64[np.ndarray, "m b"]:
+        """u_rho - u_target for one input and all its outputs; each is rounded once."""
+        outputs = self.outputs[mu] if self.decoupled else self.outputs
+        return outputs - outputs[self.targets[mu]]
+
+
+def pairs_of(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"]) -> Pairs | None:
+    """The pairs that have multipliers, in numbers of moderate size; None if these are no multipliers, or if the sizes
+    of the numbers differ too much."""
+    multipliers = np.array(multipliers, np.float64)
+    multipliers[np.arange(len(arrays.targets)), arrays.targets] = 0
+    used = multipliers.any(axis=1)
+    if not np.isfinite(multipliers).all() or (multipliers < 0).any() or not used.any():
+        return None
+    given_inputs, given_outputs = arrays.inputs[used], arrays.outputs[used] if arrays.decoupled else arrays.outputs
+    of_inputs = exponent_of(given_inputs, 1)
+    of_outputs = exponent_of(given_outputs, (-2, -1))
+    shift = of_outputs[:, None, None] if arrays.decoupled else of_outputs
+    inputs = times_power(given_inputs, -of_inputs[:, None])
+    outputs = times_power(given_outputs, -shift)
+    if (times_power(inputs, of_inputs[:, None]) != given_inputs).any() or (
+        times_power(outputs, shift) != given_outputs
+    ).any():
+        return None  # a part of some vector is so small that it underflows
+    weights = multipliers_of_scaled(multipliers[used], of_inputs + of_outputs)
+    return Pairs(inputs, outputs, arrays.targets[used], weights)
+
+
+def in_fewest_coordinates(pairs: Pairs) -> Pairs:
+    """The same pairs in coordinates of their own. There is no such change in a family, which says what W is made of."""
+    inputs = _coordinates(pairs.inputs, origin=False)
+    if pairs.decoupled:
+        flat = pairs.outputs.reshape(-1, pairs.outputs.shape[-1])
+        return pairs._replace(inputs=inputs, outputs=_even(flat, _spread(flat)).reshape(*pairs.outputs.shape[:2], -1))
+    used = pairs.multipliers.any(axis=0)
+    used[pairs.targets] = True
+    outputs = _coordinates(pairs.outputs[used], origin=True)
+    targets = np.cumsum(used)[pairs.targets] - 1
+    return Pairs(inputs, outputs, targets, pairs.multipliers[:, used])
+
+
+def _coordinates(vectors: Float64[np.ndarray, "n d"], origin: bool) -> Float64[np.ndarray, "n k"]:
+    """The vectors in no more dimensions than they can extend in; with `origin` only their differences count."""
+    spread = _spread(vectors) if origin else np.abs(vectors).max(axis=0)
+    distinct, place = np.unique(vectors + 0, axis=0, return_inverse=True)  # adding 0 turns -0 into 0
+    dimensions = len(distinct) - origin
+    if dimensions < np.count_nonzero(spread):
+        return np.eye(dimensions, len(distinct), k=int(origin))[:, place.ravel()].T
+    return _even(vectors, spread)
+
+
+def _spread(vectors: Float64[np.ndarray, "n d"]) -> Float64[np.ndarray, "d"]:
+    return np.ptp(vectors, axis=0)
+
+
+def _even(vectors: Float64[np.ndarray, "n d"], spread: Float64[np.ndarray, "d"]) -> Float64[np.ndarray, "n k"]:
+    """The components that differ, multiplied by powers of two so that all differ by about as much.
+
+    The factors are at most 2^100, so that products of a few such numbers neither overflow nor underflow.
+    """
+    differ = spread > 0
+    return vectors[:, differ] * np.ldexp(1.0, np.clip(-np.frexp(spread[differ])[1], -100, 100))
