@@ -12,7 +12,9 @@ from scipy.optimize import nnls
 
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.certificate import check_proof, write_proof
-from loadstone.proofs.rounding import certifies, least_margin, margin_bound, scaled, stores
+from loadstone.proofs.rounding import least_margin
+from loadstone.proofs.scaling import scaled
+from loadstone.proofs.strict import excludes_all
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.decide import ProofLimits, decide
 
@@ -60,8 +62,8 @@ def proofs(arrays):
     """Whether the checker's rules accept one of each."""
     witnesses, multipliers = candidates(arrays)
     with np.errstate(all="ignore"):
-        storable = any(w.any() and stores(least_margin(arrays, w), arrays) for w in witnesses)
-        not_storable = any(certifies(margin_bound(arrays, each), arrays) for each in multipliers)
+        storable = any(w.any() and least_margin(arrays, w) >= 0 for w in witnesses)
+        not_storable = any(excludes_all(arrays, each) for each in multipliers)
     return storable, not_storable
 
 
@@ -114,10 +116,10 @@ def test_squares_that_underflow_do_not_let_both_proofs_pass(tmp_path, below, abo
     """One dimension, two outputs a few roundings apart: W = -1 stores it."""
     arrays = one_dimension(below, above)
     witness, lambdas = np.array([[-1.0]]), np.array([[0.0, 1.0]])
-    margin, _ = least_margin(arrays, witness)
+    margin = least_margin(arrays, witness)
     write_proof(
         tmp_path / "yes.npz", arrays, verdict=Verdict(Outcome.STORABLE, 0, 0, 0, 0.0, witness=witness, margin=margin)
     )
-    verdict = Verdict(Outcome.NOT_STORABLE, 0, 0, 0, 0.0, certificate=lambdas, bound=1e-100)
+    verdict = Verdict(Outcome.NOT_STORABLE, 0, 0, 0, 0.0, certificate=lambdas)
     write_proof(tmp_path / "no.npz", arrays, verdict=verdict)
     assert check_proof(tmp_path / "yes.npz").valid and not check_proof(tmp_path / "no.npz").valid

@@ -41,15 +41,15 @@ def test_equal_inputs_with_different_answers_are_found_among_many():
 
 def test_an_answer_inside_the_hull_of_others_is_impossible_alone():
     random = np.random.default_rng(1)
-    inputs, outputs = random.standard_normal((9, 6)), random.standard_normal((9, 6))
-    outputs[4] = 0.5 * outputs[0] + 0.3 * outputs[1] + 0.2 * outputs[2]
+    inputs, outputs = random.standard_normal((9, 6)), random.integers(-9, 10, (9, 6)).astype(float)
+    outputs[4] = 0.5 * outputs[0] + 0.25 * outputs[1] + 0.25 * outputs[2]
     conflict = conflict_in(Arrays(inputs, outputs, np.arange(9)))
     assert conflict.facts == (4,) and conflict.minimal
 
 
 def test_an_input_inside_the_cone_of_inputs_with_one_other_answer():
     random = np.random.default_rng(2)
-    inputs, outputs = random.standard_normal((9, 8)), random.standard_normal((7, 8))
+    inputs, outputs = random.integers(-9, 10, (9, 8)).astype(float), random.standard_normal((7, 8))
     inputs[5] = inputs[[0, 1, 2]].T @ [1.0, 2.0, 0.5]
     targets = np.array([0, 0, 0, 1, 2, 3, 4, 5, 6])
     conflict = conflict_in(Arrays(inputs, outputs, targets))

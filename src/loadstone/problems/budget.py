@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -10,6 +9,7 @@ from fractions import Fraction
 import jax
 
 from loadstone.arguments import refuse, set_as, whole
+from loadstone.free_memory import half_of_free_memory, in_units
 
 _UNITS = {"": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
@@ -23,7 +23,7 @@ def _default_bytes() -> int:
     statistics = jax.devices()[0].memory_stats() if jax.default_backend() != "cpu" else None
     if statistics:
         return (statistics["bytes_limit"] - statistics["bytes_in_use"]) // 2
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    return half_of_free_memory()
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,6 @@ class Budget:
         """Refuse when `what` needs more than the budget."""
         if not self.allows(needed):
             raise ValueError(
-                f"budget is {_words(self.bytes)}, but {what} of this size needs {_words(needed)}: "
+                f"budget is {in_units(self.bytes)}, but {what} of this size needs {in_units(needed)}: "
                 "raise the budget, or lower p or d."
             )
-
-
-def _words(count: int) -> str:
-    """A number of bytes in the largest unit that fits."""
-    for unit in ("GiB", "MiB", "KiB"):
-        if count >= _UNITS[unit]:
-            return f"{count / _UNITS[unit]:.3g} {unit}"
-    return f"{count} bytes"

@@ -15,7 +15,6 @@ from jaxtyping import Float64
 
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.budget import Budget
 from loadstone.proofs.rounding import certain_tie, is_rounding, least_margin, margin_bound
 from loadstone.proofs.scaling import scaled
 from loadstone.proofs.strict import excludes_all
@@ -86,7 +85,7 @@ class Conditioned:
             return None
         witness = witness / np.linalg.norm(witness)
         margin = least_margin(self.given, witness, self.subspace)
-        if not margin > 0:
+        if margin < 0:
             return None
         return Proof(Outcome.STORABLE, what_a_witness_proves(margin, self.subspace), witness, margin)
 
@@ -97,7 +96,7 @@ class Conditioned:
         bound = margin_bound(self.given, certificate, self.subspace)
         return certificate if is_rounding(bound, self.given) else None
 
-    def certificate(self, multipliers: Float64[np.ndarray, "n m"], budget: Budget | None = None) -> Proof | None:
+    def certificate(self, multipliers: Float64[np.ndarray, "n m"], most_bytes: int | None = None) -> Proof | None:
         """Multipliers of the given instance as a certificate, if they are one beyond doubt.
 
         Where some inputs or outputs depend on each other, the small multipliers among them belong to pairs that a proof
@@ -106,7 +105,7 @@ class Conditioned:
         kept = np.count_nonzero(multipliers) + 1
         for least in _LEFT_OUT:
             few = np.where(multipliers > least * multipliers.max(), multipliers, 0.0)
-            if np.count_nonzero(few) < kept and excludes_all(self.given, few, self.subspace, budget):
+            if np.count_nonzero(few) < kept and excludes_all(self.given, few, self.subspace, most_bytes):
                 return Proof(Outcome.NOT_STORABLE, what_a_certificate_proves(self.subspace), certificate=few)
             kept = min(kept, np.count_nonzero(few))
         return None

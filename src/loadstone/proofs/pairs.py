@@ -62,17 +62,22 @@ def pairs_of(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"]) -> Pairs |
     return Pairs(inputs, outputs, arrays.targets[used], weights)
 
 
+def has_tie(pairs: Pairs) -> bool:
+    """Whether some a_i is zero: a rival that ties with its target under every W."""
+    return not pairs.inputs.any(axis=1).all() or any(
+        (pairs.multipliers[mu] > 0)[~pairs.differences(mu).any(axis=1)].any() for mu in range(len(pairs.inputs))
+    )
+
+
 def in_fewest_coordinates(pairs: Pairs) -> Pairs:
     """The same pairs in coordinates of their own. There is no such change in a family, which says what W is made of."""
     inputs = _coordinates(pairs.inputs, origin=False)
     if pairs.decoupled:
         flat = pairs.outputs.reshape(-1, pairs.outputs.shape[-1])
         return pairs._replace(inputs=inputs, outputs=_even(flat, _spread(flat)).reshape(*pairs.outputs.shape[:2], -1))
-    used = pairs.multipliers.any(axis=0)
-    used[pairs.targets] = True
+    used = np.union1d(np.flatnonzero(pairs.multipliers.any(axis=0)), pairs.targets)
     outputs = _coordinates(pairs.outputs[used], origin=True)
-    targets = np.cumsum(used)[pairs.targets] - 1
-    return Pairs(inputs, outputs, targets, pairs.multipliers[:, used])
+    return Pairs(inputs, outputs, np.searchsorted(used, pairs.targets), pairs.multipliers[:, used])
 
 
 def _coordinates(vectors: Float64[np.ndarray, "n d"], origin: bool) -> Float64[np.ndarray, "n k"]:

@@ -46,7 +46,8 @@ def is_rounding(bound: Bound, arrays: Arrays) -> bool:
 
 
 def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"], subspace: Subspace | None = None) -> float:
-    """A lower bound on the smallest margin of W / |W|; minus infinity if it is not proved to be positive.
+    """A lower bound on the smallest margin of W / |W|: minus infinity if it is not proved to be positive, and zero if
+    it is, but below all numbers of float64.
 
     With a subspace they are those of its member nearest to W. It is no longer than W, and if W is a distance D away
     from it, its margins are smaller by at most D |u_target - u_rho| |e_mu|.

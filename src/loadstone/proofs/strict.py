@@ -26,15 +26,15 @@ import scipy.linalg
 import scipy.sparse
 from jaxtyping import Float64
 
+from loadstone.free_memory import half_of_free_memory, in_units
 from loadstone.memories.subspaces.given import Given
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.budget import Budget
 from loadstone.proofs.arithmetic import SLACK, TINY, gamma, norm_above
 from loadstone.proofs.curvature import matrix_bytes, matrix_of
 from loadstone.proofs.exact import corrected_exactly, sums_to_zero
 from loadstone.proofs.membership import distance_above
-from loadstone.proofs.pairs import Pairs, in_fewest_coordinates, pairs_of
+from loadstone.proofs.pairs import Pairs, has_tie, in_fewest_coordinates, pairs_of
 
 
 class TooLargeError(Exception):
@@ -45,26 +45,29 @@ def excludes_all(
     arrays: Arrays,
     multipliers: Float64[np.ndarray, "n m"],
     subspace: Subspace | None = None,
-    budget: Budget | None = None,
+    most_bytes: int | None = None,
 ) -> bool:
-    """Whether these multipliers prove that no W, or none of a subspace, has all margins positive."""
+    """Whether these multipliers prove that no W, or none of a subspace, has all margins positive.
+
+    most_bytes: of memory that it may take; None: half of what is free.
+    """
     pairs = pairs_of(arrays, multipliers)
     if pairs is None:
         return False
-    if subspace is None:
-        pairs = in_fewest_coordinates(pairs)
-    by_bounds = _bounds_exclude_all(pairs, subspace, budget)
+    if has_tie(pairs):
+        return True
+    by_bounds = _bounds_exclude_all(pairs if subspace else in_fewest_coordinates(pairs), subspace, most_bytes)
     return by_bounds or sums_to_zero(pairs, subspace) or corrected_exactly(pairs, subspace)
 
 
-def _bounds_exclude_all(pairs: Pairs, subspace: Subspace | None, budget: Budget | None) -> bool:
+def _bounds_exclude_all(pairs: Pairs, subspace: Subspace | None, most_bytes: int | None) -> bool:
     (n, a), (m, b) = pairs.inputs.shape, pairs.outputs.shape[-2:]
     dimensions = a * b if subspace is None else subspace.dimension(a)
     if np.count_nonzero(pairs.multipliers) <= dimensions:
         return False  # fewer pairs than dimensions: H is singular
     needed = matrix_bytes(n, a, b) + (0 if subspace is None else 8 * dimensions * (a * b + dimensions))
-    if not (budget or Budget()).allows(needed):
-        raise TooLargeError(f"the proof that no W is left needs {needed / 2**30:.3g} GiB")
+    if needed > (half_of_free_memory() if most_bytes is None else most_bytes):
+        raise TooLargeError(f"a proof that excludes smaller ones needs {in_units(needed)} of memory")
     sums = _summed(pairs)
     matrix = matrix_of(pairs.inputs, sums.spreads)
     trace = float(np.trace(matrix)) * SLACK

@@ -39,6 +39,7 @@ _CUT_OFF, _POLISHING_ROUNDS = 0.01, 6
 #: In so many steps multipliers may be found whose sum is zero but for rounding, but which are not a proof.
 _MOST_DOUBTS = 10
 _LONGEST_STEP = 2.0**20
+_NEARLY_NONE = "no W has margins above rounding errors"
 OUT_OF_TIME = "time is up: allow more seconds"
 
 Scores = Float64[Numbers, "n m"]
@@ -82,7 +83,7 @@ class NewtonSearch:
         self.most_products = int(max(50, self.work / (6 * n * d**2) / 2))
         self.has_matrices = allowed.allows(matrices_bytes(n, instance.arrays.outputs.shape[-2], d))
         self.may_be_dense = self.has_matrices and allowed.allows(needed)
-        self.budget, self.doubts, self.stalled = allowed, 0, False
+        self.most_bytes, self.doubts, self.stalled = allowed.bytes, 0, False
         self.steps = self.products = self.dense_solves = 0
 
     def run(self) -> Proof:
@@ -161,14 +162,14 @@ class NewtonSearch:
     def _proof(self, multipliers: Float64[np.ndarray, "n m"]) -> Proof | None:
         """Multipliers whose sum is zero but for rounding as a certificate."""
         try:
-            if (proof := self.instance.certificate(multipliers, self.budget)) is not None:
+            if (proof := self.instance.certificate(multipliers, self.most_bytes)) is not None:
                 return proof
-            why = "whether smaller ones are possible was not proved"
+            why = "whether smaller ones are possible is open"
         except TooLargeError as error:
             self.doubts, why = _MOST_DOUBTS, str(error)
         self.doubts += 1
         if self.doubts > _MOST_DOUBTS:
-            raise Undecided(f"no W has margins that are more than rounding, but {why}")
+            raise Undecided(f"{_NEARLY_NONE}, but {why}")
         return None
 
     def _solve(self, hessian: Hessian, target: Matrix, tolerance: float) -> Matrix:
