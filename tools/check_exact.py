@@ -93,9 +93,7 @@ def family_of(arrays, rows, columns):
     if family == "masked":
         return [{at: 1} for at, free in zip(entries, numbers(arrays, "mask", ("|b1",), (rows, columns))) if free]
     if family == "given":
-        count = (*arrays["basis"].shape, 0)[0] if "basis" in arrays else 0
-        if count > len(entries):
-            raise StopError(NOT_VALID, "its basis is not independent")
+        count = min([*arrays["basis"].shape[:1], len(entries)])  # more cannot be independent
         values = numbers(arrays, "basis", ("<f8",), (count, rows, columns))
         return [dict(zip(entries, whole(matrix)[0])) for matrix in split(values, len(entries))]
     if family == "full":
@@ -119,7 +117,7 @@ def family_of(arrays, rows, columns):
 
 def inequalities(arrays):
     """The matrices B_k, and for each input and rival the numbers <(u_target - u_rival) e^T, B_k> as whole numbers, with
-    the positive fraction by which these are to be multiplied."""
+    the positive fraction by which these are to be multiplied, and the power of two that scales this pair."""
     if len(arrays["inputs"].shape) != 2 or len(arrays["outputs"].shape) not in (2, 3):
         raise StopError(NOT_VALID, "its inputs or outputs have another number of dimensions")
     (n, d_in), (*sets, m, d_out) = arrays["inputs"].shape, arrays["outputs"].shape
@@ -137,9 +135,10 @@ def inequalities(arrays):
         if not 0 <= target < m:
             raise StopError(NOT_VALID, f"target {mu} is {target}, which is none of the outputs")
         e, length = whole(inputs[mu])
+        size = Fraction(2) ** sum(math.frexp(max(map(abs, v)))[1] for v in (inputs[mu], sum(outputs[mu], [])))
         for rho in set(range(m)) - {target}:
             away, other = whole([t - r for t, r in zip(outputs[mu][target], outputs[mu][rho])])
-            rows[mu, rho] = [sum(x * away[i] * e[j] for (i, j), x in b.items()) for b in basis], length * other
+            rows[mu, rho] = [sum(x * away[i] * e[j] for (i, j), x in b.items()) for b in basis], length * other, size
     return basis, rows
 
 
@@ -153,28 +152,29 @@ def check_witness(arrays):
     x, scale = solution([row[:-1] for row in inner], [row[-1] for row in inner])
     if any(dot(row[:-1], x) != scale * row[-1] for row in inner):
         raise StopError(NOT_VALID, "the witness has no nearest matrix in the family")
-    for (mu, rho), (row, _) in rows.items():
+    for (mu, rho), (row, _, _) in rows.items():
         if dot(row, x) <= 0:
             raise StopError(NOT_VALID, f"the margin of input {mu} over output {rho} is not positive")
 
 
 def check_multipliers(arrays):
-    """With R = sum lambda_i a_i and H X = R, H = sum lambda_i a_i a_i^T, the lambda_i (1 - <a_i, X>) sum to
-    sum lambda_i (1 - <a_i, X>) a_i = 0. None is negative and some are positive, so nothing can be stored."""
+    """With R = sum lambda_i a_i, H = sum lambda_i a_i a_i^T and H X = R, the numbers lambda_i (1 - <a_i, X>) make
+    sum lambda_i (1 - <a_i, X>) a_i = 0. None of them is negative and some are positive, so nothing can be stored."""
     _, rows = inequalities(arrays)
     n, m = arrays["inputs"].shape[0], arrays["outputs"].shape[-2]
     lambdas = split(numbers(arrays, "multipliers", ("<f8",), (n, m)), m)
-    used = [(row, length, Fraction(lambdas[mu][rho])) for (mu, rho), (row, length) in rows.items() if lambdas[mu][rho]]
+    positive = [(Fraction(lambdas[mu][rho]), *row) for (mu, rho), row in rows.items() if lambdas[mu][rho]]
+    # lambda_i = value * size, and a_i = row * length / size.
+    used = [(value * size, row, length / size) for value, row, length, size in positive]
     if not used or min(map(min, lambdas)) < 0:
         raise StopError(NOT_VALID, "a multiplier is negative, or none is positive")
-    # a_i = row * length, so R is the sum of single * row, and H that of double * row row^T.
-    singles, unit = whole([value * length for _, length, value in used])
-    doubles, squared_unit = whole([value * length**2 for _, length, value in used])
-    columns = list(zip(*(row for row, _, _ in used)))
+    singles, unit = whole([value * length for value, _, length in used])
+    doubles, squared_unit = whole([value * length**2 for value, _, length in used])
+    columns = list(zip(*(row for _, row, _ in used)))
     weighted = [list(map(int.__mul__, doubles, column)) for column in columns]
     hessian = [[dot(one, other) for other in columns] for one in weighted]
     x, scale = solution(hessian, [dot(singles, column) for column in columns])
-    factors = [1 - Fraction(dot(row, x), scale) * length * unit / squared_unit for row, length, _ in used]
+    factors = [1 - Fraction(dot(row, x), scale) * length * unit / squared_unit for _, row, length in used]
     corrected, _ = whole([single * factor for single, factor in zip(singles, factors)])
     if min(corrected) < 0 or max(corrected) == 0 or any(dot(corrected, column) for column in columns):
         raise StopError(NOT_VALID, "the multipliers, corrected so that their sum is exactly zero, are not all positive")

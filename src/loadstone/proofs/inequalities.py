@@ -28,12 +28,16 @@ Sparse = dict[tuple[int, int], int]
 
 
 class Inequality(NamedTuple):
-    """The margin of an input over a rival: `unit` times the sum of coefficients times unknowns, to be positive."""
+    """The margin of an input over a rival: `unit` times the sum of coefficients times unknowns, to be positive.
+
+    size: the power of two by which docs/proofs.md divides this margin, and multiplies its multiplier.
+    """
 
     input: int
     rival: int
     coefficients: list[int]
     unit: Fraction
+    size: Fraction
 
     @property
     def name(self) -> str:
@@ -69,13 +73,14 @@ class Inequalities:
                 outputs = arrays.outputs[mu] if arrays.decoupled else arrays.outputs
                 wholes, unit_out = coprime(outputs.ravel().tolist())
                 rows = np.array(wholes, object).reshape(outputs.shape)
+            size = _power_above(arrays.inputs[mu]) * _power_above(outputs)
             for rho in range(len(rows)):
                 if rho != target:
                     away = (rows[target] - rows[rho]).tolist()
                     numbers = [sum(x * away[i] * e[j] for i, j, x in matrix) for matrix in entries]
                     factor = math.gcd(*numbers) or 1
                     unit = self._unit * unit_in * unit_out * factor
-                    yield Inequality(mu, rho, [number // factor for number in numbers], unit)
+                    yield Inequality(mu, rho, [number // factor for number in numbers], unit, size)
 
     def nearest(self, witness: Float64[np.ndarray, "i j"]) -> list[Fraction]:
         """The unknowns of the member nearest to a matrix."""
@@ -100,6 +105,11 @@ def coprime(numbers: Sequence[float | Fraction]) -> tuple[list[int], Fraction]:
     wholes = [numerator * (most // denominator) for numerator, denominator in ratios]
     factor = math.gcd(*wholes) or 1
     return [number // factor for number in wholes], Fraction(factor, most)
+
+
+def _power_above(array: np.ndarray) -> Fraction:
+    """The power of two that brings the largest entry into [1/2, 1)."""
+    return Fraction(2) ** int(np.frexp(np.abs(array).max())[1])
 
 
 def _basis(subspace: Subspace | None, rows: int, columns: int) -> tuple[Fraction, dict[str, Sparse]]:

@@ -82,19 +82,21 @@ def corrected(rows: list[Inequality], multipliers: Float64[np.ndarray, "n m"]) -
 
     They are the lambda_i (1 - <a_i, X>) of docs/proofs.md, up to a common factor.
     """
-    given = [Fraction(float(multipliers[row.input, row.rival])) for row in rows]
+    given = [Fraction(float(multipliers[row.input, row.rival])) * row.size for row in rows]
     used = [index for index, number in enumerate(given) if number > 0]
-    # The inequality of pair i is unit_i coefficients_i, so R = sum single_i coefficients_i.
-    singles, unit = coprime([given[i] * rows[i].unit for i in used])
-    doubles, squared_unit = coprime([given[i] * rows[i].unit ** 2 for i in used])
+    # a_i is unit_i coefficients_i, so R = sum single_i coefficients_i.
+    units = [rows[i].unit / rows[i].size for i in used]
+    singles, single_unit = coprime([given[i] * unit for i, unit in zip(used, units)])
+    doubles, double_unit = coprime([given[i] * unit**2 for i, unit in zip(used, units)])
     columns = list(zip(*(rows[i].coefficients for i in used)))
     weighted = [list(map(int.__mul__, doubles, column)) for column in columns]
     # Symmetric: the half above the diagonal is computed.
     upper = [[dot(one, columns[j]) for j in range(i, len(columns))] for i, one in enumerate(weighted)]
     hessian = [[upper[min(i, j)][abs(i - j)] for j in range(len(columns))] for i in range(len(columns))]
     x, scale = solution(hessian, [dot(singles, column) for column in columns])
-    factor = unit / (squared_unit * scale)
-    changed = [single * (1 - rows[i].unit * factor * dot(rows[i].coefficients, x)) for i, single in zip(used, singles)]
+    factor = single_unit / (double_unit * scale)
+    changes = [unit * factor * dot(rows[i].coefficients, x) for i, unit in zip(used, units)]
+    changed = [single * (1 - change) for single, change in zip(singles, changes)]
     weights, _ = coprime(changed)
     if not weights or min(weights) < 0 or not any(weights) or any(dot(weights, column) for column in columns):
         return None
