@@ -39,7 +39,7 @@ def main() -> None:
                 row = {"kind": kind, "d": d, "p": p, "load": load(p, d), "verdict": found.verdict}
                 row |= {"seconds": found.seconds, "newton_steps": found.newton_steps, "reason": found.reason}
                 row |= {"cg_products": found.cg_products, "dense_solves": found.dense_solves}
-                row |= {"margin": found.margin, "bound": found.bound}
+                row |= {"margin": found.margin}
                 rows.append(row)
                 print(row, flush=True)
                 if arguments.out:

@@ -16,11 +16,11 @@ DRAWN = SIZE | {"seed": int, "law": str}
 WITH_ANSWERS = {"answers": int, "frequencies": str}
 OWN = SIZE | {"instance": str, "vectors": str, "answers": int, "out_of_vocabulary": list[str]}
 VERDICT = {
-    "family": str, "verdict": str, "margin": float | None, "bound": float | None, "share": float | None,
+    "family": str, "verdict": str, "margin": float | None,
     "passes": int, "newton_steps": int, "cg_products": int, "dense_solves": int, "seconds": float, "reason": str,
 }  # fmt: skip
-CHECKED = {"valid": bool, "verdict": str | None, "reason": str, "margin": float | None, "bound": float | None,
-           "share": float | None, "family": str}  # fmt: skip
+CHECKED = {"valid": bool, "verdict": str | None, "reason": str, "margin": float | None,
+           "remainder": float | None, "family": str}  # fmt: skip
 CAPACITY = {
     "problem": str, "d": int, "law": str, "family": str, "dimensions": int, "seeds": list[int],
     "p_c": list[int | None], "alpha_c": list[float | None], "mean_p_c": float | None, "undecided": int,
