@@ -1,8 +1,6 @@
 """Newton's method, linear programs and exact arithmetic agree on small instances of all kinds."""
 
-import importlib.util
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,19 +8,8 @@ from scipy.optimize import linprog
 
 from loadstone.proofs.certificate import check_proof, write_proof
 from loadstone.solvers.decide import decide
+from tests.proofs.exact_checker import check_exact
 from tests.proofs.small import small_instance
-
-TOOL = Path(__file__).parents[2] / "tools" / "check_exact.py"
-
-
-def load_tool():
-    spec = importlib.util.spec_from_file_location("check_exact", TOOL)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-check_exact = load_tool()
 
 
 def least_share(arrays, axes):

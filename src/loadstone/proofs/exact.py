@@ -3,8 +3,8 @@
 Inputs, outputs and multipliers are multiplied by powers of two that make them whole numbers. Then either their sum
 R = sum lambda_i a_i is zero as it is; or, if there are few of them, corrected multipliers are computed exactly. With
 W = diag(lambda), A the a_i as rows, and H = A^T W A, these are lambda' = lambda - W A X, H X = R, as docs/proofs.md
-specifies them: then A^T lambda' = 0. H need not be invertible, because R lies in its range. This also proves what bounds on rounding
-cannot: conflicts of facts that depend on each other, such as two answers for one question.
+specifies them: then A^T lambda' = 0. H need not be invertible, because R lies in its range. This also proves what
+bounds on rounding cannot: conflicts of facts that depend on each other, such as two answers for one question.
 """
 
 from __future__ import annotations
