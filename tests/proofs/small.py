@@ -24,6 +24,8 @@ def small_instance(seed):
             inputs = change(random, inputs)
         if random.random() < 0.15:
             outputs = change(random, outputs)
+    if random.random() < 0.02:
+        inputs = inputs * (1 + 1e-16 * random.standard_normal(inputs.shape))
     if random.random() < 0.25:
         inputs *= 2.0 ** random.integers(-20, 21, (n, 1))
     if random.random() < 0.15:
@@ -77,5 +79,6 @@ def _collinear(random, vectors):
 
 
 def _dependent(random, vectors):
-    """All vectors lie in a hyperplane."""
-    return np.concatenate([vectors[..., :-1], vectors[..., :-1].sum(axis=-1, keepdims=True)], axis=-1)
+    """All vectors lie in a hyperplane, exactly: their sums have few digits."""
+    first = (vectors[..., :-1] * 64).round() / 64
+    return np.concatenate([first, first.sum(axis=-1, keepdims=True)], axis=-1)
