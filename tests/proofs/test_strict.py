@@ -16,7 +16,7 @@ from loadstone.proofs import strict
 from loadstone.proofs.curvature import matrix_bytes, matrix_of
 from loadstone.proofs.exact import _solved, corrected_exactly, sums_to_zero
 from loadstone.proofs.pairs import in_fewest_coordinates, pairs_of
-from loadstone.proofs.strict import TooLargeError, excludes_all
+from loadstone.proofs.strict import TooLargeError, bounds_exclude_all, excludes_all
 from loadstone.solvers.decide import decide
 from loadstone.streams.stream import Stream
 from tests.solvers.linear_program import largest_margin
@@ -61,7 +61,7 @@ def test_what_the_bounds_prove_holds_in_fractions(d, p, kind):
         certificate = decide(arrays).certificate
         if certificate is None:
             continue
-        proved += strict._bounds_exclude_all(in_fewest_coordinates(pairs_of(arrays, certificate)), None, None)
+        proved += bounds_exclude_all(in_fewest_coordinates(pairs_of(arrays, certificate)))
         rows, weights = exact_rows(arrays, certificate)
         corrected = exactly_corrected(rows, weights)
         assert min(corrected) >= 0 < max(corrected)
@@ -122,7 +122,7 @@ def test_every_family_is_proved(name, d, p):
     certificate = decide(arrays, family=family).certificate
     assert excludes_all(arrays, certificate, family)
     pairs = pairs_of(arrays, certificate)
-    assert strict._bounds_exclude_all(pairs, family, None)
+    assert bounds_exclude_all(pairs, family)
     # Multipliers for the smaller space do not exclude all matrices.
     assert not excludes_all(arrays, np.where(certificate > 1e-2 * certificate.max(), certificate, 0.0))
 
@@ -172,11 +172,12 @@ def test_only_finite_multipliers_that_are_not_negative_count(bad):
 
 
 def test_a_proof_that_does_not_fit_says_how_much_it_needs():
-    arrays = Instance(Stream(0, 12), 50).arrays()
+    """At the threshold in few dimensions the bound from each input is not enough."""
+    arrays = Instance(Stream(0, 20), 90).arrays()
     certificate = decide(arrays).certificate
-    with pytest.raises(TooLargeError, match=r"a proof that excludes smaller ones needs \d+ KiB of memory"):
+    with pytest.raises(TooLargeError, match=r"a proof that excludes smaller ones needs 2.\d+ MiB of memory"):
         excludes_all(arrays, certificate, most_bytes=1000)
-    assert excludes_all(arrays, certificate, most_bytes=matrix_bytes(50, 12, 12))
+    assert excludes_all(arrays, certificate, most_bytes=matrix_bytes(90, 20, 20))
 
 
 @pytest.mark.parametrize("n, a, b", [(3, 2, 4), (5, 4, 2), (4, 1, 1), (7, 3, 3)])
@@ -221,4 +222,4 @@ def test_a_conflict_is_proved_in_whole_numbers_where_bounds_cannot():
     assert sums_to_zero(pairs_of(arrays, exact)) and not sums_to_zero(pairs_of(arrays, near))
     assert corrected_exactly(pairs_of(arrays, near)) and excludes_all(arrays, near)
     pairs = in_fewest_coordinates(pairs_of(arrays, near))
-    assert not strict._bounds_exclude_all(pairs, None, None)
+    assert not bounds_exclude_all(pairs)

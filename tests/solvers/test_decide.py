@@ -130,14 +130,8 @@ def test_no_search_takes_more_memory_than_is_asked_for(d, n, m):
 @pytest.mark.parametrize("p", [40, 50, 62, 90])
 def test_without_memory_for_the_matrices_products_are_streamed(p):
     arrays = Instance(Stream(3, 16), p).arrays()
-    small, expected = decide(arrays, ProofLimits(budget=Budget(1000))), decide(arrays).verdict
-    assert small.dense_solves == 0
-    if expected == "storable":
-        assert small.verdict == expected
-    else:  # streamed products are enough to find multipliers, not to prove that they exclude every W
-        assert small.reason == (
-            "no W has margins above rounding errors, but a proof that excludes smaller ones needs 1010 KiB of memory."
-        )
+    small = decide(arrays, ProofLimits(budget=Budget(1000)))
+    assert small.verdict == decide(arrays).verdict and small.dense_solves == 0
 
 
 @pytest.mark.parametrize("bad", [0, float("nan"), "soon"])

@@ -59,8 +59,7 @@ def test_verdicts_are_those_of_linear_programs_and_their_proofs_are_accepted(nam
 def test_streamed_products_come_to_the_same_verdicts(name, p):
     arrays, family = Instance(Stream(1, 16), p).arrays(), subspace(name, 16, 1)
     expected = decide(arrays, family=family).verdict
-    small = decide(arrays, ProofLimits(budget=Budget(1000)), family=family)
-    assert small.verdict == expected == "storable" or "no W has margins above rounding errors" in small.reason
+    assert decide(arrays, ProofLimits(budget=Budget(1000)), family=family).verdict == expected != "undecided"
 
 
 @pytest.mark.parametrize("name", SIZES)

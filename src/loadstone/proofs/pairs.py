@@ -39,27 +39,32 @@ class Pairs(NamedTuple):
         outputs = self.outputs[mu] if self.decoupled else self.outputs
         return outputs - outputs[self.targets[mu]]
 
+    def weighed(self, mu: int) -> tuple[Float64[np.ndarray, "k b"], Float64[np.ndarray, "k"]]:
+        """The differences that have multipliers, and these."""
+        used = self.multipliers[mu] > 0
+        return self.differences(mu)[used], self.multipliers[mu, used]
+
 
 def pairs_of(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"]) -> Pairs | None:
     """The pairs that have multipliers, in numbers of moderate size; None if these are no multipliers, or if the sizes
     of the numbers differ too much."""
     multipliers = np.array(multipliers, np.float64)
     multipliers[np.arange(len(arrays.targets)), arrays.targets] = 0
-    used = multipliers.any(axis=1)
-    if not np.isfinite(multipliers).all() or (multipliers < 0).any() or not used.any():
+    if not np.isfinite(multipliers).all() or (multipliers < 0).any() or not multipliers.any():
         return None
-    given_inputs, given_outputs = arrays.inputs[used], arrays.outputs[used] if arrays.decoupled else arrays.outputs
-    of_inputs = exponent_of(given_inputs, 1)
-    of_outputs = exponent_of(given_outputs, (-2, -1))
-    shift = of_outputs[:, None, None] if arrays.decoupled else of_outputs
-    inputs = times_power(given_inputs, -of_inputs[:, None])
-    outputs = times_power(given_outputs, -shift)
-    if (times_power(inputs, of_inputs[:, None]) != given_inputs).any() or (
-        times_power(outputs, shift) != given_outputs
-    ).any():
-        return None  # a part of some vector is so small that it underflows
-    weights = multipliers_of_scaled(multipliers[used], of_inputs + of_outputs)
-    return Pairs(inputs, outputs, arrays.targets[used], weights)
+    of_inputs, of_outputs = exponent_of(arrays.inputs, 1), exponent_of(arrays.outputs, (-2, -1))
+    multipliers = multipliers_of_scaled(multipliers, of_inputs + of_outputs)
+    used = multipliers.any(axis=1)  # beside the largest multipliers, tiny ones may have become zero
+    given_inputs, of_inputs = arrays.inputs[used], of_inputs[used, None]
+    given_outputs = arrays.outputs
+    if arrays.decoupled:
+        given_outputs, of_outputs = arrays.outputs[used], of_outputs[used, None, None]
+    inputs, outputs = times_power(given_inputs, -of_inputs), times_power(given_outputs, -of_outputs)
+    exact = (times_power(inputs, of_inputs) == given_inputs).all() and (
+        times_power(outputs, of_outputs) == given_outputs
+    ).all()
+    # Otherwise a part of some vector is so small that it underflows.
+    return Pairs(inputs, outputs, arrays.targets[used], multipliers[used]) if exact else None
 
 
 def has_tie(pairs: Pairs) -> bool:

@@ -7,19 +7,26 @@ lambda_i >= 0 that are not all zero. Those of a search leave a small R. But with
     lambda'_i = lambda_i (1 - <a_i, H^-1 R>)   satisfy   sum lambda'_i a_i = R - H H^-1 R = 0   exactly,
 
 and they are positive where the lambda_i are if max |a_i| |R| is below the smallest eigenvalue of H. So an upper bound
-on |R| and a lower bound on that eigenvalue are a proof that nothing is storable, without a remainder. The eigenvalue is
-above s, less the errors of rounding, if H - s has a Cholesky factorisation in float64: these errors are at most
-gamma(k + 1) times the trace for k dimensions (Higham, ch. 10), and as much again for the sums that H is made of.
+on |R| and a lower bound on that eigenvalue are a proof that nothing is storable, without a remainder.
+
+A matrix less s has no eigenvalue below zero, but for the errors of rounding, if it has a Cholesky factorisation in
+float64: these errors are at most gamma(k + 1) times the trace for k dimensions (Higham, ch. 10), and as much again for
+the sums that the matrix is made of. H has d^2 dimensions, so first a cheaper bound is tried: H = sum C_mu (x) e_mu
+e_mu^T with C_mu = sum lambda_i D_i D_i^T over the pairs of one input, D_i = u_rho - u_target; so if c_mu is below the
+smallest eigenvalue of C_mu, then H is above 1 (x) sum c_mu e_mu e_mu^T, and all matrices are d x d. As |R| is only a
+rounding error, such bounds have room for many orders of magnitude. H itself is needed where most rivals of an input
+hardly weigh, which happens in few dimensions, and in small families.
 
 In a linear family, P the projection onto it, the same is true of the matrices P a_i. Their coordinates are products
 with axes of the family; the axes are known up to rounding, and how far each can be from the family is bounded, too.
 
-If R is zero exactly, or there are few pairs, exact.py needs no bounds.
+Where H is singular, exact.py may have a proof.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -33,8 +40,11 @@ from loadstone.problems.arrays import Arrays
 from loadstone.proofs.arithmetic import SLACK, TINY, gamma, norm_above
 from loadstone.proofs.curvature import matrix_bytes, matrix_of
 from loadstone.proofs.exact import corrected_exactly, sums_to_zero
-from loadstone.proofs.membership import distance_above
+from loadstone.proofs.membership import distance_above, projected_norm_above
 from loadstone.proofs.pairs import Pairs, has_tie, in_fewest_coordinates, pairs_of
+
+#: For each dimension of the inputs, how many of them are looked at for the cheaper bound.
+_INPUTS_A_DIMENSION = 8
 
 
 class TooLargeError(Exception):
@@ -56,59 +66,28 @@ def excludes_all(
         return False
     if has_tie(pairs):
         return True
-    by_bounds = _bounds_exclude_all(pairs if subspace else in_fewest_coordinates(pairs), subspace, most_bytes)
+    by_bounds = bounds_exclude_all(pairs if subspace else in_fewest_coordinates(pairs), subspace, most_bytes)
     return by_bounds or sums_to_zero(pairs, subspace) or corrected_exactly(pairs, subspace)
 
 
-def _bounds_exclude_all(pairs: Pairs, subspace: Subspace | None, most_bytes: int | None) -> bool:
-    (n, a), (m, b) = pairs.inputs.shape, pairs.outputs.shape[-2:]
-    dimensions = a * b if subspace is None else subspace.dimension(a)
-    if np.count_nonzero(pairs.multipliers) <= dimensions:
-        return False  # fewer pairs than dimensions: H is singular
-    needed = matrix_bytes(n, a, b) + (0 if subspace is None else 8 * dimensions * (a * b + dimensions))
-    if needed > (half_of_free_memory() if most_bytes is None else most_bytes):
-        raise TooLargeError(f"a proof that excludes smaller ones needs {in_units(needed)} of memory")
+def bounds_exclude_all(pairs: Pairs, subspace: Subspace | None = None, most_bytes: int | None = None) -> bool:
+    """Whether bounds on R and H prove it. In a subspace the pairs must have the coordinates that they were given in."""
     sums = _summed(pairs)
-    matrix = matrix_of(pairs.inputs, sums.spreads)
-    trace = float(np.trace(matrix)) * SLACK
-    # Each term of H is a product of seven numbers, two of them rounded before, and n m terms are added.
-    error = gamma(n + m + 12) * trace
-    residual, residual_error = sums.residual.ravel(), sums.error.ravel()
-    longest = sums.longest
     if subspace is None:
-        length = norm_above(np.abs(residual) + residual_error)
+        length = norm_above(np.abs(sums.residual) + sums.error)
     else:
-        axes, distance = _axes(subspace, a)
-        size = _norm_above(axes)
-        matrix = np.asarray(axes @ (axes @ matrix).T)
-        error += 2 * gamma(a * b + 2) * trace
-        error = size**2 * error + (2 * size + distance) * distance * trace
-        rounding = SLACK * (abs(axes) @ (residual_error + gamma(a * b + 2) * np.abs(residual)))
-        length = norm_above(np.abs(axes @ residual) + rounding)
-        length += distance * norm_above(np.abs(residual) + residual_error)
-        longest *= size + distance
-        trace = float(np.trace(matrix)) * SLACK
-    error = SLACK * (error + 2 * gamma(dimensions + 2) * trace) + TINY
-    wanted = SLACK * length * longest
-    if not (np.isfinite(trace) and trace > 0 and wanted + error < trace):
+        length = projected_norm_above(subspace, sums.residual) + norm_above(sums.error)
+    if not np.isfinite(length * sums.longest):
         return False
-    matrix[np.diag_indices_from(matrix)] -= 2 * (error + wanted)
-    try:
-        scipy.linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError:
-        return False
-    return True
+    if _above_by_inputs(pairs) > SLACK * length * sums.longest:
+        return True
+    return _excluded_by_the_whole(pairs, sums, subspace, most_bytes)
 
 
 class _Sums(NamedTuple):
-    """What a proof adds up over all pairs i with multipliers lambda_i, input e and D_i = u_rho - u_target.
+    """residual, error: R = sum lambda_i D_i e^T, and how far each of its entries can be from the true one.
+    longest: an upper bound on |a_i| = |D_i| |e|."""
 
-    spreads: for each input, sum lambda_i D_i D_i^T.
-    residual, error: R = sum lambda_i D_i e^T, and how far each of its entries can be from the true one.
-    longest: an upper bound on |D_i| |e|.
-    """
-
-    spreads: Float64[np.ndarray, "n b b"]
     residual: Float64[np.ndarray, "b a"]
     error: Float64[np.ndarray, "b a"]
     longest: float
@@ -116,16 +95,92 @@ class _Sums(NamedTuple):
 
 def _summed(pairs: Pairs) -> _Sums:
     n, (m, b) = len(pairs.inputs), pairs.outputs.shape[-2:]
-    spreads, slopes, sizes, longest = np.empty((n, b, b)), np.empty((n, b)), np.empty((n, b)), np.empty(n)
+    slopes, sizes, longest = np.empty((n, b)), np.empty((n, b)), np.empty(n)
     for mu in range(n):
-        used = pairs.multipliers[mu] > 0
-        differences, weights = pairs.differences(mu)[used], pairs.multipliers[mu, used]
-        spreads[mu] = (weights[:, None] * differences).T @ differences
-        slopes[mu], sizes[mu] = weights @ differences, weights @ np.abs(differences)
+        differences, weights = pairs.weighed(mu)
+        slopes[mu], sizes[mu] = _in_blocks(weights, differences), weights @ np.abs(differences)
         longest[mu] = np.sqrt((differences**2).sum(axis=1).max())
     lengths = np.sqrt((pairs.inputs**2).sum(axis=1))
-    error = SLACK * (gamma(n + 3) * np.abs(slopes) + gamma(m + 4) * sizes).T @ np.abs(pairs.inputs) + TINY
-    return _Sums(spreads, slopes.T @ pairs.inputs, error, SLACK * float((longest * lengths).max()))
+    error = gamma(_operations(n) + 1) * np.abs(slopes) + gamma(_operations(m) + 2) * sizes
+    error = SLACK * error.T @ np.abs(pairs.inputs) + TINY
+    return _Sums(_in_blocks(slopes.T, pairs.inputs), error, SLACK * float((longest * lengths).max()))
+
+
+def _in_blocks(left: Float64[np.ndarray, "*rows k"], right: Float64[np.ndarray, "k columns"]) -> Float64[Any, "..."]:
+    """A product that is added up in blocks, so that its error does not grow with k, but with the root of k."""
+    block = math.isqrt(len(right)) + 1
+    return sum(left[..., i : i + block] @ right[i : i + block] for i in range(0, len(right), block))
+
+
+def _operations(k: int) -> int:
+    """How many rounded operations there are at most on the way of each term of `_in_blocks` into its sum."""
+    return 2 * (math.isqrt(k) + 1) + 1
+
+
+def _spread(pairs: Pairs, mu: int) -> Float64[np.ndarray, "b b"]:
+    """C_mu. Each of its terms is a product of three numbers, two of them rounded before, and at most m are added."""
+    differences, weights = pairs.weighed(mu)
+    return (weights[:, None] * differences).T @ differences
+
+
+def _above_by_inputs(pairs: Pairs) -> float:
+    """A lower bound on the smallest eigenvalue of H, from those of the C_mu of the inputs that weigh most."""
+    (n, a), m = pairs.inputs.shape, pairs.outputs.shape[-2]
+    most = np.argsort(-pairs.multipliers.sum(axis=1), kind="stable")[: _INPUTS_A_DIMENSION * a]
+    least = np.array([_least_eigenvalue(_spread(pairs, mu), m + 5) for mu in most])
+    inputs = pairs.inputs[most]
+    return _least_eigenvalue((inputs.T * least) @ inputs, n + 3)
+
+
+def _least_eigenvalue(matrix: Float64[np.ndarray, "k k"], operations: int) -> float:
+    """A lower bound on the smallest eigenvalue of a positive semidefinite matrix, whose entries are sums of this many
+    operations; 0 if none is proved. Half of it is given away to need a single factorisation."""
+    trace = float(np.trace(matrix))
+    if not (np.isfinite(trace) and trace > 0):
+        return 0.0
+    error = SLACK * (gamma(operations) + 2 * gamma(len(matrix) + 2)) * trace + TINY
+    shift = float(np.linalg.eigvalsh(matrix)[0]) / 2
+    return shift - error if shift > error and _is_positive(matrix, shift) else 0.0
+
+
+def _is_positive(matrix: Float64[np.ndarray, "k k"], shift: float) -> bool:
+    """Whether a matrix (overwritten) less a shift has a Cholesky factorisation."""
+    matrix[np.diag_indices_from(matrix)] -= shift
+    try:
+        scipy.linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _excluded_by_the_whole(pairs: Pairs, sums: _Sums, subspace: Subspace | None, most_bytes: int | None) -> bool:
+    """Whether the smallest eigenvalue of H itself, or of P H P in a subspace, is above max |a_i| |R|."""
+    (n, a), (m, b) = pairs.inputs.shape, pairs.outputs.shape[-2:]
+    dimensions = a * b if subspace is None else subspace.dimension(a)
+    if np.count_nonzero(pairs.multipliers) <= dimensions:
+        return False  # fewer pairs than dimensions: H is singular
+    needed = matrix_bytes(n, a, b) + (0 if subspace is None else 8 * dimensions * (a * b + dimensions))
+    if needed > (half_of_free_memory() if most_bytes is None else most_bytes):
+        raise TooLargeError(f"a proof that excludes smaller ones needs {in_units(needed)} of memory")
+    matrix = matrix_of(pairs.inputs, np.stack([_spread(pairs, mu) for mu in range(n)]))
+    trace = float(np.trace(matrix)) * SLACK
+    # Each term of H is a product of five numbers, two of them rounded before, and n m terms are added.
+    error = gamma(n + m + 12) * trace
+    residual, residual_error, longest = sums.residual.ravel(), sums.error.ravel(), sums.longest
+    length = norm_above(np.abs(residual) + residual_error)
+    if subspace is not None:
+        axes, distance = _axes(subspace, a)
+        size = _norm_above(axes)
+        matrix = np.asarray(axes @ (axes @ matrix).T)
+        error = size**2 * (error + 2 * gamma(a * b + 2) * trace) + (2 * size + distance) * distance * trace
+        rounding = SLACK * (abs(axes) @ (residual_error + gamma(a * b + 2) * np.abs(residual)))
+        length = norm_above(np.abs(axes @ residual) + rounding) + distance * length
+        longest *= size + distance
+        trace = float(np.trace(matrix)) * SLACK
+    error = SLACK * (error + 2 * gamma(dimensions + 2) * trace) + TINY
+    needed_eigenvalue = SLACK * length * longest
+    shift = 2 * (error + needed_eigenvalue)
+    return bool(np.isfinite(trace) and shift < trace and _is_positive(matrix, shift))
 
 
 def _axes(subspace: Subspace, d: int) -> tuple[scipy.sparse.csr_array | Float64[np.ndarray, "k dd"], float]:
