@@ -85,7 +85,7 @@ class Inequalities:
     def nearest(self, witness: Float64[np.ndarray, "i j"]) -> list[Fraction]:
         """The unknowns of the member nearest to a matrix."""
         wholes, unit = coprime(witness.ravel().tolist())
-        matrix = dict(zip(product(*map(range, witness.shape)), wholes))
+        matrix = dict(zip(product(range(witness.shape[0]), range(witness.shape[1])), wholes))
         members = list(self._basis.values())
         target = [_inner(member, matrix) for member in members]
         if sum(map(len, members)) == len(set().union(*members)):  # no two have an entry in common

@@ -42,15 +42,14 @@ def write_vipr(
         >>> open("eight.vipr").read().splitlines()[:2]
         ['VER 1.0', 'VAR 9']
     """
-    if (witness is None) == (multipliers is None):
-        raise refuse("witness and multipliers", "both or none", "one of them")
     inequalities = Inequalities(arrays, family)
-    rows = list(inequalities)
-    unknowns = inequalities.unknowns
-    if witness is not None:
+    rows, unknowns = list(inequalities), inequalities.unknowns
+    if witness is not None and multipliers is None:
         shown = _of_witness(rows, inequalities.nearest(witness))
-    else:
+    elif multipliers is not None and witness is None:
         shown = _of_multipliers(rows, multipliers)
+    else:
+        raise refuse("witness and multipliers", "both or none", "one of them")
 
     def write(file: IO[bytes]) -> None:
         file.writelines(f"{line}\n".encode() for line in (*_program(rows, unknowns), *shown))
