@@ -228,14 +228,6 @@ def test_large_proofs_are_not_judged(large, tmp_path, capsys):
     assert capsys.readouterr().out.startswith("not judged: ")
 
 
-def test_a_proof_at_the_threshold_of_eight_dimensions(tmp_path):
-    """As large as it gets: 64 unknowns."""
-    for p in (20, 24):
-        arrays = Instance(Stream(3, 8), p).arrays()
-        write_proof(tmp_path / "proof.npz", arrays, verdict=loadstone.decide(arrays), about={"p": p})
-        assert check_exact.main(tmp_path / "proof.npz") == 0
-
-
 def test_arrays_whose_columns_lie_together_are_written_by_rows(tmp_path):
     """The format has one order only."""
     columns_first = Arrays(
