@@ -44,7 +44,11 @@ from loadstone.proofs.membership import distance_above, projected_norm_above
 from loadstone.proofs.pairs import Pairs, has_tie, in_fewest_coordinates, pairs_of
 
 #: For each dimension of the inputs, how many of them are looked at for the cheaper bound.
-_INPUTS_A_DIMENSION = 8
+_INPUTS_A_DIMENSION = 4
+#: Shorter sums are done in one block.
+_SMALLEST_BLOCK = 128
+#: How many numbers of the C_mu are in memory at the same time.
+_NUMBERS_AT_A_TIME = 2**24
 
 
 class TooLargeError(Exception):
@@ -64,14 +68,15 @@ def excludes_all(
     pairs = pairs_of(arrays, multipliers)
     if pairs is None:
         return False
-    if has_tie(pairs):
+    if bounds_exclude_all(pairs if subspace else in_fewest_coordinates(pairs), subspace, most_bytes):
         return True
-    by_bounds = bounds_exclude_all(pairs if subspace else in_fewest_coordinates(pairs), subspace, most_bytes)
-    return by_bounds or sums_to_zero(pairs, subspace) or corrected_exactly(pairs, subspace)
+    return has_tie(pairs) or sums_to_zero(pairs, subspace) or corrected_exactly(pairs, subspace)
 
 
 def bounds_exclude_all(pairs: Pairs, subspace: Subspace | None = None, most_bytes: int | None = None) -> bool:
     """Whether bounds on R and H prove it. In a subspace the pairs must have the coordinates that they were given in."""
+    if 0 in (pairs.inputs.shape[1], pairs.outputs.shape[-1]):
+        return False  # all inputs are zero, or all outputs are equal
     sums = _summed(pairs)
     if subspace is None:
         length = norm_above(np.abs(sums.residual) + sums.error)
@@ -108,13 +113,17 @@ def _summed(pairs: Pairs) -> _Sums:
 
 def _in_blocks(left: Float64[np.ndarray, "*rows k"], right: Float64[np.ndarray, "k columns"]) -> Float64[Any, "..."]:
     """A product that is added up in blocks, so that its error does not grow with k, but with the root of k."""
-    block = math.isqrt(len(right)) + 1
+    block = _block(len(right))
     return sum(left[..., i : i + block] @ right[i : i + block] for i in range(0, len(right), block))
 
 
 def _operations(k: int) -> int:
     """How many rounded operations there are at most on the way of each term of `_in_blocks` into its sum."""
-    return 2 * (math.isqrt(k) + 1) + 1
+    return _block(k) + -(-k // _block(k))
+
+
+def _block(k: int) -> int:
+    return max(_SMALLEST_BLOCK, math.isqrt(k))
 
 
 def _spread(pairs: Pairs, mu: int) -> Float64[np.ndarray, "b b"]:
@@ -125,32 +134,35 @@ def _spread(pairs: Pairs, mu: int) -> Float64[np.ndarray, "b b"]:
 
 def _above_by_inputs(pairs: Pairs) -> float:
     """A lower bound on the smallest eigenvalue of H, from those of the C_mu of the inputs that weigh most."""
-    (n, a), m = pairs.inputs.shape, pairs.outputs.shape[-2]
+    (n, a), (m, b) = pairs.inputs.shape, pairs.outputs.shape[-2:]
     most = np.argsort(-pairs.multipliers.sum(axis=1), kind="stable")[: _INPUTS_A_DIMENSION * a]
-    least = np.array([_least_eigenvalue(_spread(pairs, mu), m + 5) for mu in most])
+    parts = np.array_split(most, -(-most.size * b**2 // _NUMBERS_AT_A_TIME))
+    least = [_least_eigenvalues(np.stack([_spread(pairs, mu) for mu in part]), m + 5) for part in parts]
     inputs = pairs.inputs[most]
-    return _least_eigenvalue((inputs.T * least) @ inputs, n + 3)
+    return float(_least_eigenvalues(((inputs.T * np.concatenate(least)) @ inputs)[None], n + 3)[0])
 
 
-def _least_eigenvalue(matrix: Float64[np.ndarray, "k k"], operations: int) -> float:
-    """A lower bound on the smallest eigenvalue of a positive semidefinite matrix, whose entries are sums of this many
-    operations; 0 if none is proved. Half of it is given away to need a single factorisation."""
-    trace = float(np.trace(matrix))
-    if not (np.isfinite(trace) and trace > 0):
-        return 0.0
-    error = SLACK * (gamma(operations) + 2 * gamma(len(matrix) + 2)) * trace + TINY
-    shift = float(np.linalg.eigvalsh(matrix)[0]) / 2
-    return shift - error if shift > error and _is_positive(matrix, shift) else 0.0
+def _least_eigenvalues(matrices: Float64[np.ndarray, "j k k"], operations: int) -> Float64[np.ndarray, "j"]:
+    """Lower bounds on the smallest eigenvalues of positive semidefinite matrices, whose entries are sums of this many
+    operations; 0 where none is proved. Half of each is given away to need a single factorisation."""
+    size = matrices.shape[1]
+    traces = np.trace(matrices, axis1=1, axis2=2)
+    errors = SLACK * (gamma(operations) + 2 * gamma(size + 2)) * traces + TINY
+    if not np.isfinite(traces).all():
+        return np.zeros(len(matrices))
+    shifts = np.linalg.eigvalsh(matrices)[:, 0] / 2
+    hopeful = np.flatnonzero(shifts > errors)
+    proved = [index for index in hopeful if _is_positive(matrices[index], shifts[index])]
+    bounds = np.zeros(len(matrices))
+    bounds[proved] = (shifts - errors)[proved]
+    return bounds
 
 
 def _is_positive(matrix: Float64[np.ndarray, "k k"], shift: float) -> bool:
     """Whether a matrix (overwritten) less a shift has a Cholesky factorisation."""
-    matrix[np.diag_indices_from(matrix)] -= shift
-    try:
-        scipy.linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
-    except np.linalg.LinAlgError:
-        return False
-    return True
+    matrix.flat[:: len(matrix) + 1] -= shift
+    # The transpose is the same matrix, in the order that LAPACK wants: nothing is copied.
+    return scipy.linalg.lapack.dpotrf(matrix.T, lower=1, overwrite_a=1)[1] == 0
 
 
 def _excluded_by_the_whole(pairs: Pairs, sums: _Sums, subspace: Subspace | None, most_bytes: int | None) -> bool:
