@@ -14,7 +14,7 @@ reproduce: $(VENV)/package
 
 # Types are checked beside the tests, which leave one core free at times.
 test: $(VENV)/test
-	$(RUN)/ruff check src tests benchmarks docs
+	$(RUN)/ruff check src tests benchmarks docs tools
 	$(MAKE) --no-print-directory --jobs=2 types suite
 
 types: $(VENV)/test

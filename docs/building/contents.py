@@ -12,7 +12,7 @@ PARTS = {
     "Guides": ["predict", "facts", "verdicts", "space", "reproduce", "sweeps", "cluster", "devices", "scale"]
     + ["extending"],
     "Results": ["note", "results", "paper", "measured", "gallery", "theory"],
-    "Reference": ["commands", "api", "tour", "choices", "reliability", "benchmarks"],
+    "Reference": ["commands", "api", "proofs", "tour", "choices", "reliability", "benchmarks", "hard"],
     "Project": ["examples", "contributing", "changelog"],
 }
 _INSIDE = ("theory/", "building/")  # pages that another page lists, and no pages

@@ -13,6 +13,7 @@ PAGES = {
     "CHANGELOG.md": "docs/changelog.md",
     "CONTRIBUTING.md": "docs/contributing.md",
     "benchmarks/README.md": "docs/benchmarks.md",
+    "benchmarks/hard/README.md": "docs/hard.md",
     "examples/README.md": "docs/examples.md",
 }
 #: Links and images of Markdown: ](target) or ](target "title").

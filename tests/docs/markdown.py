@@ -10,7 +10,7 @@ from docs.building.links import LINK, ROOT, outside_code
 
 FILES = sorted(
     [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-    + [ROOT / folder / "README.md" for folder in ("benchmarks", "examples")]
+    + [ROOT / folder / "README.md" for folder in ("benchmarks", "benchmarks/hard", "examples")]
     + list((ROOT / "docs").rglob("*.md"))
 )
 _FENCE = re.compile(r"^(`{3,})([^\n`]*)\n(.*?)^\1\s*$", re.MULTILINE | re.DOTALL)

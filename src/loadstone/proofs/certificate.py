@@ -107,6 +107,7 @@ def write_proof(path: str | Path, arrays: Arrays, *, verdict: Verdict, about: di
         "family": np.asarray(_name(verdict.family)),
         "about": np.asarray(json.dumps(about or {})),
     } | ({} if verdict.family is None else arrays_of(verdict.family))
+    contents = {name: np.asarray(array, order="C") for name, array in contents.items()}
     contents["checksum"] = np.asarray(_checksum(contents))
     write_whole(path, lambda file: np.savez(file, **contents))  # type: ignore[arg-type]  # none is an option's name
 

@@ -2,9 +2,9 @@
 
 Inputs, outputs and multipliers are multiplied by powers of two that make them whole numbers. Then either their sum
 R = sum lambda_i a_i is zero as it is; or, if there are few of them, corrected multipliers are computed exactly. With
-weights w_i about as large as lambda_i, A the a_i as rows, and H = A^T W A, that is lambda' = lambda - W A X, H X = R:
-then A^T lambda' = 0. H need not be invertible, because R lies in its range. This also proves what bounds on rounding
-cannot: conflicts of facts that depend on each other, such as two answers for one question.
+W = diag(lambda), A the a_i as rows, and H = A^T W A, these are lambda' = lambda - W A X, H X = R, as docs/proofs.md
+specifies them: then A^T lambda' = 0. H need not be invertible, because R lies in its range. This also proves what
+bounds on rounding cannot: conflicts of facts that depend on each other, such as two answers for one question.
 """
 
 from __future__ import annotations
@@ -33,14 +33,13 @@ def corrected_exactly(pairs: Pairs, subspace: Subspace | None = None) -> bool:
     if rows is None or min(rows.shape) > _MOST_UNKNOWNS:
         return False
     given = _multipliers(pairs)
-    weights = np.array([1 << max(0, int(number).bit_length() - 1) for number in given], object)
     if rows.shape[1] <= rows.shape[0]:
-        change, divisor = _solved((rows.T * weights) @ rows, given @ rows)
-        change = weights * (rows @ change)
+        change, divisor = _solved((rows.T * given) @ rows, given @ rows)
+        change = given * (rows @ change)
     else:  # X = A^T Y: fewer unknowns
         products = rows @ rows.T
-        change, divisor = _solved((products * weights) @ products, products @ given)
-        change = weights * (products @ change)
+        change, divisor = _solved((products * given) @ products, products @ given)
+        change = given * (products @ change)
     corrected = given * divisor - change
     return bool((corrected >= 0).all() and corrected.any() and not (corrected @ rows).any())
 
