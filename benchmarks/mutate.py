@@ -43,6 +43,8 @@ FURTHER_TESTS = {"cli": ["cli"], "files.py": ["runs/test_pack.py"], "compiling.p
                  "arguments.py": ["theory", "cli"], "problems/numpy_pass.py": ["solvers/test_newton.py"],
                  "cli/status.py": ["runs/test_one_machine.py"],
                  "solvers/segments.py": ["solvers/test_checkpoint.py"],
+                 "kernels/shared_ring.py": ["problems/test_spread.py"],
+                 "studies/kit/runs.py": ["studies/test_sweeps.py"],
                  "tasks/train.py": ["cli/test_commands.py"],
                  "studies": ["studies/test_registry.py", "studies/test_plotted.py"],
                  "theory/caveats.py": ["theory/test_alone.py", "theory/test_prediction.py"]}  # fmt: skip

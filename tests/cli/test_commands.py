@@ -105,6 +105,12 @@ def test_an_unwritable_folder_is_refused_before_any_work(tmp_path, command):
 def test_help_names_every_command(command):
     shown = command("--help")
     assert shown.returncode == 0 and all(name in shown.stdout for name in COMMANDS)
+    assert command("--help", "train").stdout == shown.stdout
+
+
+def test_the_commands_for_facts_are_shown_to_whoever_names_none(command):
+    shown = command("facts").stdout
+    assert all(name in shown for name in ("screen", "store", "recall", "edit", "budget", "report"))
 
 
 def test_the_version_and_the_package_without_a_command(command):

@@ -12,6 +12,7 @@ import threading
 import time
 import weakref
 from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -190,6 +191,15 @@ def test_an_interrupt_at_a_bad_moment_is_raised_at_a_good_one():
             bad_moment()
             with pytest.raises(KeyboardInterrupt):
                 time.sleep(60)
+
+
+def test_a_module_in_python_is_interrupted_while_it_is_loaded(tmp_path):
+    (tmp_path / "endless.py").write_text("import signal\nsignal.raise_signal(signal.SIGTERM)\nreached = True\n")
+    spec = spec_from_file_location("endless", tmp_path / "endless.py")
+    module = module_from_spec(spec)
+    with pytest.raises(KeyboardInterrupt), ends_like_an_interrupt():
+        spec.loader.exec_module(module)
+    assert not hasattr(module, "reached")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

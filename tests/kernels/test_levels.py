@@ -1,11 +1,13 @@
 """Levels that are guessed before the scores are known: by NumPy, and how wrong they may be."""
 
+import math
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from loadstone.kernels.hopper.arrays import arrays_of_padded
-from loadstone.kernels.hopper.levels import are_bad, guessed_levels
+from loadstone.kernels.hopper.levels import _LEAST_OFF, _MOST_OFF, LARGEST, are_bad, guessed_levels
 
 
 @pytest.mark.parametrize("asked, count", [(90, 40), (100, 50), (1, 2), (0, 50), (70, 1)])
@@ -25,6 +27,13 @@ def test_a_guess_is_the_score_of_the_target_or_a_little_less_than_the_best_rival
     height = 0 if count == 1 else (rivals * lengths[few]).sum() / (lengths[few] ** 2).sum()
     expected = np.maximum(own, (1 - 0.85 / np.log(max(count, 8))) * height * lengths)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_weights_of_good_guesses_fit_into_float16():
+    """At the upper end none is infinite; at the lower one the smallest, four millionths of the largest, counts."""
+    largest = np.finfo(np.float16)
+    assert math.exp(LARGEST + _MOST_OFF) < largest.max
+    assert float(largest.smallest_subnormal) / math.exp(LARGEST + _LEAST_OFF) < 4e-6
 
 
 @pytest.mark.parametrize("off, good", [

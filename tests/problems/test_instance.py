@@ -33,6 +33,15 @@ def test_its_arrays_are_those_of_its_problem_and_of_its_file(kind, asked, tmp_pa
     assert instance.competitors == instance.arrays().outputs.shape[-2] and instance.d == 5
 
 
+@pytest.mark.parametrize("kind, rows", [("decoupled", 4), ("groups:3", 2), ("groups:6", 4)])
+def test_outputs_are_written_a_few_associations_at_a_time(kind, rows, tmp_path, monkeypatch):
+    """Neither the groups nor the associations are a multiple of how many are written at a time."""
+    instance = Instance(STREAM, 9, kind=kind)
+    monkeypatch.setattr("loadstone.problems.instance._PIECE", rows * 4 * 9 * 5)
+    instance.write(tmp_path / "one.npz")
+    same(instance.arrays(), read_instance(tmp_path / "one.npz"))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("asked", ASKED, ids=["own outputs", "answers"])
 def test_fewer_associations_are_slices_of_more(kind, asked):

@@ -14,7 +14,8 @@ from loadstone.problems.arrays import Arrays
 from loadstone.problems.instance import Instance
 from loadstone.proofs import strict
 from loadstone.proofs.curvature import matrix_bytes, matrix_of
-from loadstone.proofs.exact import _solved, corrected_exactly, sums_to_zero
+from loadstone.proofs.dixon import solution
+from loadstone.proofs.exact import corrected_exactly, sums_to_zero
 from loadstone.proofs.pairs import in_fewest_coordinates, pairs_of
 from loadstone.proofs.strict import TooLargeError, bounds_exclude_all, excludes_all
 from loadstone.solvers.decide import decide
@@ -211,8 +212,8 @@ def test_systems_are_solved_exactly_and_dependent_ones_too():
         root = random.integers(-9, 10, (size, max(rank, 1))) * (rank > 0)
         matrix = (root @ root.T).astype(object)
         right = matrix @ random.integers(-5, 6, size).astype(object)
-        solution, divisor = _solved(matrix, right)
-        assert divisor != 0 and (matrix @ solution == divisor * right).all()
+        numerators, divisor = solution(matrix.tolist(), right.tolist())
+        assert divisor > 0 and (matrix @ np.array(numerators, object) == divisor * right).all()
 
 
 def test_a_conflict_is_proved_in_whole_numbers_where_bounds_cannot():

@@ -1,6 +1,10 @@
 """What every worker does: each spec is reported once, whatever happens to the others."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -219,3 +223,17 @@ def test_an_error_of_writing_is_heard_even_if_the_rest_is_there(tmp_path, monkey
 @pytest.mark.parametrize("text, words", [("two\n  lines", "two lines"), ("x" * 900, "x" * 488)])
 def test_an_error_is_told_in_one_short_sentence(text, words):
     assert job.sentence(ValueError(text)) == f"ValueError: {words}"
+
+
+def test_a_worker_of_dask_prints_nothing_and_can_be_ended():
+    program = """
+import os, signal, sys
+from loadstone.runs.worker import dask_setup
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGHUP})
+dask_setup(None)
+print("not to be seen", file=sys.stderr, flush=True)
+os.kill(os.getpid(), signal.SIGTERM)
+"""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, env=environment)
+    assert (done.stderr, done.returncode) == (b"", -signal.SIGTERM)

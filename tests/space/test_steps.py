@@ -10,6 +10,7 @@ from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.solvers.decide import decide
+from loadstone.space.paths import passing_path
 from loadstone.space.ratios import ratios
 from loadstone.space.steps import begun, reflection_step, slice_step
 from loadstone.streams.stream import Stream
@@ -114,6 +115,13 @@ def test_no_step_leaves_the_cone_in_float64(method):
     margins = np.einsum("cnn->cn", scores) - rivals
     assert margins.min() > 0
     np.testing.assert_allclose(np.asarray(walks.margin).ravel(), margins.min(axis=1), rtol=1e-6, atol=1e-12)
+
+
+def test_a_path_from_beyond_a_wall_stays_where_it_begins():
+    before = -0.1 * stationary(WEDGE)[:8]
+    assert (jax.jit(ratios)(WEDGE, before, before, 4).margin[:, 0] > -1).all()
+    path = jax.jit(lambda *given: passing_path(WEDGE, *given, None, 4, None))(before, stationary(WEDGE, 1)[:8])
+    assert (path.weights == before).all() and (path.margin < 0).all() and (path.left == 0).all()
 
 
 @pytest.mark.parametrize("kind", [pytest.param(original, marks=pytest.mark.soak), decoupled])

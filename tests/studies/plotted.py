@@ -11,6 +11,9 @@ import math
 from collections import defaultdict
 from pathlib import Path
 
+from matplotlib.figure import Figure
+from matplotlib.patches import StepPatch
+
 from loadstone.studies.kit.multiple_tests import corrected
 from loadstone.studies.registry import study_of
 from tests.studies.drawing import drawn
@@ -40,13 +43,24 @@ def plotted(name: str) -> dict:
     study, rows = study_of(name), shipped_rows(name, *SWEEPS[name])
     points = study.points(rows)
     compared = corrected(study.compare(points))
-    with drawn(name, rows) as (_, beside):
-        numbers = {"plotted": beside}
+    with drawn(name, rows) as (picture, beside):
+        numbers = {"plotted": beside, "drawn": _lines(picture)}
     numbers |= {
         "compared": [{name: getattr(one, name) for name in _COMPARED if hasattr(one, name)} for one in compared]
     }
     verdicts = [f"{one.what}: {one.verdict}" for one in compared]
     return json.loads(json.dumps({"numbers": short(numbers), "verdicts": verdicts, "remarks": study.remarks(points)}))
+
+
+def _lines(picture: Figure) -> list[dict]:
+    """The curves, points and histograms of each panel, in the order in which they are drawn."""
+    return [
+        {
+            "lines": [line.get_xydata().tolist() for line in panel.get_lines()],
+            "steps": [list(map(list, part.get_data()[:2])) for part in panel.patches if isinstance(part, StepPatch)],
+        }
+        for panel in picture.axes
+    ]
 
 
 def short(value: object) -> dict[str, list[float]]:

@@ -1,8 +1,9 @@
 """Accuracy and loss against the load, by hand on small tables."""
 
 import pytest
+from matplotlib.figure import Figure
 
-from loadstone.studies.kit.load_curves import load_curves
+from loadstone.studies.kit.load_curves import draw_curves, load_curves
 from loadstone.theory.hebbian import finite_accuracy
 from loadstone.theory.load import load
 
@@ -22,3 +23,11 @@ def test_curves_have_mean_deviation_and_number_of_seeds_at_each_load():
     assert trained["mean"] == pytest.approx([0.7, 0.8]) and trained["deviation"] == pytest.approx([0.5**0.5] * 2)
     assert hebbian["predicted"] == [finite_accuracy(20, 10)]
     assert not any("predicted" in curve for curve in (half, decoupled, trained))
+
+
+def test_measured_and_predicted_curves_of_the_hebbian_rule_are_drawn():
+    curves = load_curves([row(p=p, solver="hebbian", accuracy=0.9) for p in (20, 30)], "accuracy")
+    draw_curves(figure := Figure(), curves, "accuracy", "Accuracy")
+    measured, predicted, *_ = figure.axes[0].get_lines()
+    assert list(measured.get_ydata()) == [0.9, 0.9] and list(predicted.get_ydata()) == curves[0]["predicted"]
+    assert list(predicted.get_xdata()) == list(measured.get_xdata()) == curves[0]["load"]

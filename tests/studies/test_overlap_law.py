@@ -6,7 +6,7 @@ import pytest
 from loadstone.studies.kit.comparison import Judgement
 from loadstone.studies.kit.runs import share_of_capacity
 from loadstone.studies.overlap_law import points, remarks
-from tests.studies.drawing import compared
+from tests.studies.drawing import compared, drawn
 from tests.studies.shipped import RESULTS, shipped_rows
 
 
@@ -48,6 +48,11 @@ def test_a_skewed_law_is_told_from_a_normal_one():
         assert (shape["skewness"].verdict == Judgement.DIFFERS) == differs
         assert shape["fourth moment less 3"].predicted == pytest.approx(-6 / 41)
         assert abs(shape["skewness"].measured - 2 * differs) < 4 * shape["skewness"].error + 0.3 * differs
+
+
+def test_each_problem_has_a_panel_and_the_shape_has_one_of_its_own():
+    with drawn("overlaps", rows(lambda p: 0.02)) as (figure, _):
+        assert [panel.get_title() for panel in figure.axes] == ["decoupled", "shape"]
 
 
 def test_a_shape_needs_more_streams_than_a_spread():

@@ -33,6 +33,7 @@ def test_means_over_streams_and_their_prediction(few_samples):
     found = compared("robustness", rows())
     assert len(found) == 6 and {one.dof for one in found} == {2}
     assert compared("robustness", rows()[:1]) == []  # one stream tells no error
+    assert compared("robustness", rows(shares=[(1.0, 0.5)] * 3)) == []  # nor do streams that are all the same
 
 
 def test_entries_that_no_output_shows(few_samples):

@@ -30,7 +30,8 @@ def test_means_over_streams_beside_the_law(few_samples):
     assert point["target"]["error"] == pytest.approx(0.2 / np.sqrt(3))
     for name in ("target", "rival", "margin"):
         assert point[name]["predicted"] == pytest.approx(law[name].mean())
-    assert (law["margin"] > 0).all() and len(law["others"]) == 10 * len(law["target"])
+    assert (law["margin"] > 0).all() and (law["rival"] == law["others"].reshape(-1, 10).max(axis=1)).all()
+    assert len(law["others"]) == 10 * len(law["target"])
     # Rivals that are all the same show no scatter.
     target, margin = compared("solution-scores", rows([1.4, 1.6, 1.8]))
     assert target.error == pytest.approx(np.hypot(point["target"]["error"], point["target"]["predicted_error"]))

@@ -48,6 +48,13 @@ def test_without_a_margin_the_dimension_does_not_matter():
     assert found.value == pytest.approx(codimension(10), rel=1e-3)
 
 
+def test_a_margin_that_is_small_may_lie_below_its_limit():
+    limit = largest_margin(64, 126, answers=2)
+    found = finite_largest_margin(8, 126, answers=2, samples=16, seed=2).value
+    assert 0.5 * limit < found < 0.9 * limit < 0.02
+    assert FiniteCodimension(8, 2, samples=16, seed=2).at(found).value == pytest.approx(64 / 126, rel=1e-4)
+
+
 def test_lengths_make_the_margin_smaller():
     limit = largest_margin(144, 18)
     gaussian = finite_largest_margin(12, 18, samples=100)

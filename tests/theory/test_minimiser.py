@@ -255,3 +255,12 @@ def test_the_same_sample_is_taken_if_no_seed_is_given():
     """The predictions in figures and reports are made without one and must not change."""
     assert minimiser(8, 2, samples=1024) == minimiser(8, 2, samples=1024, seed=0)
     assert minimiser(8, 2, samples=1024) != minimiser(8, 2, samples=1024, seed=1)
+
+
+def test_the_search_ends_once_both_means_vanish(monkeypatch):
+    """Each look at the samples takes seconds where there are many rivals."""
+    looks, rows = [], module._Sample.rows
+    sample, point = module._Sample(20, 20, 16.0, 8, 0), module._coarse_root(module._Sample(20, 20, 16.0, 1, 0))
+    monkeypatch.setattr(module._Sample, "rows", lambda *given: looks.append(given) or rows(*given))
+    _, found, _ = module._newton(sample, point)
+    assert np.abs(found[:2] @ sample.weights).max() < module._TOLERANCE and len(looks) <= 25

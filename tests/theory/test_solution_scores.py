@@ -32,6 +32,11 @@ def test_two_outputs_in_closed_form(q):
         assert margin.min() > -0.1 and abs(margin.mean() - expected) < 4 * error_of(margin)
 
 
+def test_the_largest_dimension_is_a_thousand():
+    with pytest.raises(ValueError, match="d is 1001.0, but must be whole, at least 2 and at most 1000"):
+        solution_queries(0.5, 1001, 2, 0.5, 2, steps=2)
+
+
 def test_typical_queries_against_rejection():
     """For given outputs and eta the first x that lets the target win."""
     q, d, p, random = 0.5, 4, 5, np.random.default_rng(1)

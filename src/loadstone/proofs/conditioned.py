@@ -21,7 +21,7 @@ from loadstone.proofs.strict import excludes_all
 from loadstone.proofs.verdict import TIE, Outcome, what_a_certificate_proves, what_a_witness_proves
 
 #: Multipliers below these shares of the largest are left out, one share after the other, until the rest is a proof.
-_LEFT_OUT = (0.0, 1e-12, 1e-9, 1e-6, 1e-3)
+_LEFT_OUT = (1e-30, 1e-12, 1e-9, 1e-6, 1e-3)
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,11 @@ class Conditioned:
         Where some inputs or outputs depend on each other, the small multipliers among them belong to pairs that a proof
         must do without. So they are left out, more and more of them.
         """
-        kept = np.count_nonzero(multipliers) + 1
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights = multipliers * self._lengths  # as for inputs of unit length
+        kept = multipliers.size + 1
         for least in _LEFT_OUT:
-            few = np.where(multipliers > least * multipliers.max(), multipliers, 0.0)
+            few = np.where(weights > least * weights.max(), multipliers, 0.0)
             if np.count_nonzero(few) < kept and excludes_all(self.given, few, self.subspace, most_bytes):
                 return Proof(Outcome.NOT_STORABLE, what_a_certificate_proves(self.subspace), certificate=few)
             kept = min(kept, np.count_nonzero(few))

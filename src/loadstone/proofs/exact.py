@@ -13,10 +13,11 @@ import numpy as np
 
 from loadstone.memories.subspaces.given import Given
 from loadstone.memories.subspaces.subspace import Subspace
+from loadstone.proofs.dixon import solution
 from loadstone.proofs.pairs import Pairs
 
 #: Sums of more products than this are not done in long numbers, and no larger systems are solved in them.
-_MOST_PRODUCTS, _MOST_UNKNOWNS = 2 * 10**6, 48
+_MOST_PRODUCTS, _MOST_UNKNOWNS = 2 * 10**6, 64
 
 Wholes = np.ndarray  # of Python's whole numbers
 
@@ -34,11 +35,11 @@ def corrected_exactly(pairs: Pairs, subspace: Subspace | None = None) -> bool:
         return False
     given = _multipliers(pairs)
     if rows.shape[1] <= rows.shape[0]:
-        change, divisor = _solved((rows.T * given) @ rows, given @ rows)
+        change, divisor = _solution((rows.T * given) @ rows, given @ rows)
         change = given * (rows @ change)
     else:  # X = A^T Y: fewer unknowns
         products = rows @ rows.T
-        change, divisor = _solved((products * given) @ products, products @ given)
+        change, divisor = _solution((products * given) @ products, products @ given)
         change = given * (products @ change)
     corrected = given * divisor - change
     return bool((corrected >= 0).all() and corrected.any() and not (corrected @ rows).any())
@@ -85,21 +86,7 @@ def _whole_axes(subspace: Subspace, d: int) -> Wholes | None:
     return whole.reshape(len(axes), -1).astype(int).astype(object)
 
 
-def _solved(matrix: Wholes, right: Wholes) -> tuple[Wholes, int]:
-    """X and c with matrix X = c right, for a positive semidefinite matrix with `right` in its range.
-
-    Elimination without fractions (Bareiss): every division is exact. Where a diagonal entry is zero, so is all that is
-    left of its row and its column, and that unknown stays zero.
-    """
-    table, before, solved = np.column_stack([matrix, right]), 1, []
-    for k in range(len(matrix)):
-        pivot = table[k, k]
-        if pivot == 0:
-            continue
-        others = np.arange(len(matrix)) != k
-        table[others] = (table[others] * pivot - np.outer(table[others, k], table[k])) // before
-        before = pivot
-        solved.append(k)
-    unknowns = np.zeros(len(matrix), object)
-    unknowns[solved] = table[solved, -1]
-    return unknowns, before
+def _solution(matrix: Wholes, right: Wholes) -> tuple[Wholes, int]:
+    """X and c > 0 with matrix X = c right."""
+    numerators, divisor = solution(matrix.tolist(), right.tolist())
+    return np.array(numerators, object), divisor
