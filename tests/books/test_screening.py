@@ -35,7 +35,7 @@ def test_one_subject_with_two_answers_and_two_subjects_in_one_direction():
     verdict = one.verdict(found)
     assert verdict.verdict == Outcome.NOT_STORABLE and verdict.certificate.tolist() == [[0, 2, 0], [1, 0, 0]]
     assert (verdict.passes, verdict.newton_steps, verdict.cg_products, verdict.dense_solves) == (0, 0, 0, 0)
-    assert 0 <= verdict.seconds < 5 and verdict.bound is not None and verdict.share is not None
+    assert 0 <= verdict.seconds < 5 and verdict.reason == "No W stores every association."
 
 
 def test_each_fact_of_equal_answers_is_named():
@@ -89,13 +89,13 @@ def test_what_is_known_at_once_is_not_looked_for_again():
 
 def test_screening_looks_at_what_a_verdict_left_out():
     random = np.random.default_rng(0)
-    inputs, outputs = random.standard_normal((12, 9)), random.standard_normal((6, 9))
-    inputs[4] = 0.7 * inputs[0] + 0.2 * inputs[6]
+    inputs, outputs = random.integers(-9, 10, (12, 9)).astype(float), random.standard_normal((6, 9))
+    inputs[4] = 0.75 * inputs[0] + 0.25 * inputs[6]
     found = screen(facts(inputs, outputs, np.arange(12) % 6))
     assert found.verdict.verdict == Outcome.NOT_STORABLE and found.verdict.newton_steps > 0
     assert [one.facts for one in found.obstructions] == [(4, 0, 6)]
     assert (found.input_rank, found.output_rank) == (9, 5)
-    inputs[4] = random.standard_normal(9)
+    inputs[4] = random.integers(-9, 10, 9)
     found = screen(facts(inputs[:, :3] @ np.ones((3, 9)) + inputs, outputs, np.arange(12) % 6))
     assert found.verdict.verdict == Outcome.STORABLE and found.obstructions == ()
 
@@ -184,7 +184,7 @@ def test_a_direction_that_is_the_same_to_rounding_is_a_combination_of_one():
     """Three times a vector, rounded, is not quite parallel to it."""
     near = facts([[0.1, 0.2, 0.7], [0.3, 0.6, 2.1], [0.0, 1.0, 0.0]], np.eye(3), [0, 1, 2])
     (reason,) = obstructions(near, [1])
-    start = "s1 = 3 s0, which has the answer a0: a W that stores it gives this answer to s1 too."
+    start = "s1 = 3 s0 to rounding, which has the answer a0: beside it s1 cannot win by a margin of more than that."
     assert (reason.kind, reason.facts, reason.statement) == ("conic input", (1, 0), start)
     further = facts(near.inputs + 1e-11 * AXES[0, :3] * (np.arange(3) == 1)[:, None], near.outputs, near.targets)
     (reason,) = obstructions(further, [1])
@@ -232,12 +232,12 @@ def test_reasons_are_seen_at_any_scale(scale):
 
 
 def test_of_a_long_combination_six_terms_are_said():
-    """The centre of ten corners is hidden; what differs by rounding keeps its order."""
-    corners = np.eye(10)
-    found = facts(np.eye(10)[:2], [*corners, corners.mean(axis=0)], [10, 0])
+    """The centre of eight corners is hidden; what differs by rounding keeps its order."""
+    corners = np.eye(8)
+    found = facts(np.eye(8)[:2], [*corners, corners.mean(axis=0)], [8, 0])
     (hidden,) = obstructions(found, [0])
-    terms = " + ".join(f"0.1 a{answer}" for answer in range(6))
-    assert hidden.statement.startswith(f"a10 = {terms} + 4 more: one of these answers")
+    terms = " + ".join(f"0.125 a{answer}" for answer in range(6))
+    assert hidden.statement.startswith(f"a8 = {terms} + 2 more: one of these answers")
 
 
 def test_each_search_ends_with_the_time(monkeypatch):

@@ -55,6 +55,7 @@ def test_what_can_be_stored_is_stored_with_proof():
 
 def test_equal_inputs_hidden_answers_and_equal_answers_are_named():
     pairs, vectors = made(16, 10)
+    vectors = {name: vector.astype(np.float32).astype(float) for name, vector in vectors.items()}
     vectors["s5"] = 2 * vectors["s2"]
     vectors["a9"] = (vectors["a0"] + vectors["a1"] + 2 * vectors["a2"]) / 4
     vectors["a11"] = vectors["a12"]

@@ -66,7 +66,7 @@ app.main()
 
 def test_an_interrupt_while_a_program_is_compiled_ends_the_command_without_a_crash():
     """The compiler has threads of its own, which go on when Python is taken down."""
-    uncached = os.environ | {"JAX_ENABLE_COMPILATION_CACHE": "false"}
+    uncached = os.environ | {"JAX_ENABLE_COMPILATION_CACHE": "false", "XLA_FLAGS": ""}  # the flags of tests save time
     done = subprocess.run([sys.executable, "-c", COMPILING], capture_output=True, text=True, env=uncached, timeout=300)
     assert done.returncode == 130 and done.stderr == "loadstone: interrupted; nothing half-written was left behind.\n"
 

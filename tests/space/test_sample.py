@@ -56,7 +56,9 @@ def test_chains_that_have_not_mixed_are_not_averaged():
 
 
 def test_an_instance_that_cannot_be_stored_is_refused_with_its_proof():
-    with pytest.raises(NotStorableError, match="is not storable, so there is no memory to sample: .*unit norm") as why:
+    with pytest.raises(
+        NotStorableError, match="is not storable, so there is no memory to sample: No W stores every"
+    ) as why:
         loadstone.sample(original(Stream(0, 4), 40))
     assert why.value.outcome == Outcome.NOT_STORABLE
 

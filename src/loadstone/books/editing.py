@@ -139,7 +139,7 @@ def edit(
         missing=tuple(name for name, _ in facts.missing),
         seconds=clock.taken,
     )
-    conflicts = [facts.names(reason.facts) for reason in reasons]
+    conflicts = [facts.names(reason.facts) for reason in reasons if not reason.to_rounding]
     about = _about(book, edited, conflicts, proved and (method == "refit" or bool(stored.all())))
     return replace(edited, book=replace(after, about=about))
 

@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float64, Int
 from scipy.optimize import linprog, nnls
 
 from loadstone.arguments import positive
@@ -38,6 +38,9 @@ from loadstone.threads import one_thread
 
 #: A combination is one to rounding if it misses the vector by less than this share of its length.
 _ROUNDING = 1e-9
+#: A fact whose multipliers are below this share of the largest is not part of a contradiction; one of more facts than
+#: this is none that people can read.
+_NEGLIGIBLE, _FEW = 1e-9, 30
 
 
 @dataclass(frozen=True)
@@ -128,13 +131,22 @@ def screen(gathered: Gathered, seconds: float = 20.0) -> Screening:
     doubtful: list[int] = []
     if others is not None and others.verdict != Outcome.STORABLE:
         assert others.last is not None
-        margins = margins_of(others.last, gathered, rest)
-        doubtful = [fact for fact, margin in zip(rest, margins) if not margin > 0]
+        doubtful = [rest[index] for index in _in_doubt(others, margins_of(others.last, gathered, rest))]
     inputs, outputs = (moderate(part)[0].astype(np.float64) for part in (gathered.inputs, gathered.outputs))
     with one_thread():
         ranks = [int(np.linalg.matrix_rank(part)) for part in (inputs, outputs - outputs.mean(axis=0))]
     reasons = tuple(obstructions(gathered, doubtful, seconds))
     return Screening(ranks[0], ranks[1], reasons, verdict, tuple(aside), others)
+
+
+def _in_doubt(verdict: Verdict, margins: Float64[np.ndarray, "n"]) -> Int[np.ndarray, "k"]:
+    """The facts that the last W does not store, and those that contradict each other, if the proof names a few."""
+    doubtful = np.flatnonzero(~(margins > 0))
+    if verdict.certificate is None:
+        return doubtful
+    weights = verdict.certificate.sum(axis=1)
+    named = np.flatnonzero(weights > _NEGLIGIBLE * weights.max())
+    return np.union1d(doubtful, named) if len(named) <= _FEW else doubtful
 
 
 def obstructions(gathered: Gathered, doubtful: Sequence[int] = (), seconds: float = math.inf) -> list[Obstruction]:

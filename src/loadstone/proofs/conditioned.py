@@ -109,5 +109,5 @@ class Conditioned:
             few = np.where(weights > least * weights.max(), multipliers, 0.0)
             if np.count_nonzero(few) < kept and excludes_all(self.given, few, self.subspace, most_bytes):
                 return Proof(Outcome.NOT_STORABLE, what_a_certificate_proves(self.subspace), certificate=few)
-            kept = min(kept, np.count_nonzero(few))
+            kept = min(kept, int(np.count_nonzero(few)))
         return None
