@@ -71,6 +71,7 @@ process.join()
 """
 
 
+@pytest.mark.soak
 def test_a_process_that_was_forked_before_can_do_everything():
     done = subprocess.run([sys.executable, "-c", BEFORE_THE_START], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr

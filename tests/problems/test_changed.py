@@ -48,6 +48,10 @@ KINDS = {
 }
 
 
+#: Over devices a pass is compiled for each kind.
+NAMES = [pytest.param(name, marks=pytest.mark.soak) if ", over devices" in name else name for name in KINDS]
+
+
 def changed(problem, change):
     """The problem with every array of real numbers changed."""
     return jax.tree.map(lambda leaf: change(leaf) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf, problem)
@@ -85,7 +89,7 @@ def agrees(problem):
     return np.allclose(np.asarray(recall.margin)[:count], margins_of(arrays), atol=tolerance)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_proof_is_about_the_numbers_that_a_pass_works_on(name):
     problem = KINDS[name]()
     assert agrees(problem)
@@ -99,7 +103,7 @@ def test_a_proof_is_about_the_numbers_that_a_pass_works_on(name):
             assert agrees(with_inner(problem, **{field: other}))
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_copy_is_the_same_problem(name):
     problem = KINDS[name]()
     exact = problem.arrays()
@@ -111,7 +115,7 @@ def test_a_copy_is_the_same_problem(name):
     assert same(shares.arrays(), exact)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", NAMES)
 def test_what_crosses_a_compiled_function_holds_its_own_numbers(name):
     """Another problem of this shape does not come back as the first one, not even where float32 cannot tell them."""
     problem, tolerance = KINDS[name](), 1e-3 if "float16" in name else 1e-7

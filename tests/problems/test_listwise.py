@@ -74,6 +74,7 @@ def test_recall_and_its_gradient(kind, weights):
         assert derivative == pytest.approx(float(slope), rel=1e-7)
 
 
+@pytest.mark.soak
 def test_many_associations_are_done_in_blocks(weights):
     """2010 of them have more than four million scores."""
     plain = original(Stream(3, D), 2010)

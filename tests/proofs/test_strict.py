@@ -57,7 +57,7 @@ def exactly_corrected(rows, weights):
 @pytest.mark.parametrize("d, p", [(2, 8), (3, 12)])
 def test_what_the_bounds_prove_holds_in_fractions(d, p, kind):
     proved = 0
-    for seed in range(8):
+    for seed in range(4):
         arrays = Instance(Stream(seed, d), p, kind=kind).arrays()
         certificate = decide(arrays).certificate
         if certificate is None:
@@ -67,7 +67,7 @@ def test_what_the_bounds_prove_holds_in_fractions(d, p, kind):
         corrected = exactly_corrected(rows, weights)
         assert min(corrected) >= 0 < max(corrected)
         assert all(sum(x * row[i] for x, row in zip(corrected, rows)) == 0 for i in range(d * d))
-    assert proved >= 4
+    assert proved >= 2
 
 
 @settings(max_examples=60)
@@ -100,7 +100,7 @@ def test_no_multipliers_exclude_what_is_storable_by_however_little(gap, wide):
         inputs = np.vstack([np.hstack([inputs, np.ones((2, 1))]), np.random.default_rng(0).standard_normal((4, 3))])
         outputs = np.random.default_rng(1).standard_normal((6, 3))
     arrays = Arrays(inputs, outputs, np.arange(len(inputs)))
-    for random in map(np.random.default_rng, range(6)):
+    for random in map(np.random.default_rng, range(2)):
         for rest in (0.0, 1e-18, 1e-9, 1e-2):
             multipliers = rest * random.random((len(inputs), len(outputs)))
             multipliers[0, 1] = multipliers[1, 0] = 1.0

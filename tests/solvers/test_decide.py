@@ -32,7 +32,7 @@ def deciding(n, d=30, family="full", decoupled=False, **more):
 
 @pytest.mark.parametrize("given, expected", [
     ({"n": 120}, "storable"), ({"n": 190}, "not storable"), ({"n": 50, "family": "symmetric"}, "storable"),
-    ({"n": 450, "d": 60, "decoupled": True}, "storable"),
+    pytest.param({"n": 450, "d": 60, "decoupled": True}, "storable", marks=pytest.mark.soak),
 ])  # fmt: skip
 def test_a_verdict_that_begins_with_lbfgs_is_proved(given, expected, tmp_path):
     """Of the search for W only a certificate is left for Newton's method."""

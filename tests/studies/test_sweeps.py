@@ -28,7 +28,7 @@ def test_every_figure_of_the_paper_has_an_entry():
     assert set(PAPER) <= set(SWEEPS)
 
 
-@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("scale", ["quick", pytest.param("paper", marks=pytest.mark.soak)])
 def test_all_is_the_union_and_names_each_run_once(scale):
     whole = named_sweep("all", scale)
     known = set(whole)
