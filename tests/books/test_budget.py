@@ -130,6 +130,21 @@ def test_a_search_asks_nothing_twice_and_ends_beside_what_is_hard_to_decide(hard
             assert found.is_exact or hard
 
 
+@pytest.mark.parametrize("count, guess", [(13, 10), (10**6, 10), (10**6, 6)])
+def test_the_bounds_of_what_is_hard_to_decide_are_found_close_to_it(count, guess, monkeypatch):
+    """From 8 to 12 no verdict: 7 fit and 13 do not, even if there are no more, and nothing much larger is asked."""
+    asked = []
+
+    def decide(k, *_, **__):
+        asked.append(k)
+        known = Outcome.STORABLE if k <= 7 else Outcome.NOT_STORABLE if k >= 13 else Outcome.UNDECIDED
+        return SimpleNamespace(verdict=known, last=None)
+
+    monkeypatch.setattr(largest, "decide", decide)
+    found = largest_fitting(lambda k: k, count, guess, soon())
+    assert (found.fits, found.fails) == (7, 13) and max(asked) <= 20
+
+
 @pytest.mark.parametrize("answers", [5, 14])
 def test_the_shuffled_control_against_brute_force(answers):
     pairs, vectors = made(14, 4, answers)

@@ -207,6 +207,12 @@ def test_a_batch_is_one_launch_and_a_bad_guess_in_one_problem_leaves_the_others(
         agree([part[index] for part in found], reference(queries[index], outputs_of_each, targets[index]), 5e-4)
 
 
+def test_more_scores_than_can_be_numbered_are_refused():
+    given = (jax.ShapeDtypeStruct((count, 4), jnp.float32) for count in (2**21, 2**22))
+    with pytest.raises(ValueError, match="and at most 4398046511104 scores in all"):
+        jax.eval_shape(lambda queries, array: passed(queries, array, jnp.zeros(len(queries), int)), *given)
+
+
 def test_more_components_than_two_warpgroups_hold_are_refused():
     with pytest.raises(ValueError, match=r"queries.shape is \(2, 513\), but must be at most 512 components"):
         passed(np.ones((2, 513), np.float32), np.ones((2, 513), np.float32), np.zeros(2, int))

@@ -325,6 +325,7 @@ def test_numbers_of_float64_and_whole_numbers_come_back_as_they_were():
     (lambda: save_memory("never", memory({"weights": START}, by_key)), "memory is 'dict', but must be of a family"),
     (lambda: solve(original(Stream(0, D), 4), memory({"weights": START[:4]}, by_key)), r"shape \(4, 10\)"),
     (lambda: memory({"weights": START}, by_key).matrix(), "is not a linear map"),
+    (lambda: Foreign.initial(D, 0), "Foreign does not say how it starts: give a memory"),
 ])  # fmt: skip
 def test_what_cannot_be_a_memory_is_refused(call, sentence):
     with pytest.raises((ValueError, NotImplementedError), match=sentence):

@@ -64,6 +64,12 @@ def test_a_witness_is_a_memory(tmp_path):
     assert decide(original(Stream(0, 12), 60)).memory is None
 
 
+def test_what_all_outputs_have_in_common_changes_no_verdict():
+    random = np.random.default_rng(0)
+    inputs, outputs = random.standard_normal((2, 5, 4))
+    assert decide(Arrays(inputs, outputs + 1e9, np.arange(5))).verdict == "storable"
+
+
 def test_a_start_is_used():
     # The witness of a stream stores its shorter prefixes: one pass sees it.
     start = decide(Instance(Stream(1, 30), 140).arrays()).witness

@@ -1,5 +1,7 @@
 """The pass of the samplers against all margins, computed one by one in float64; in one block and in several."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,9 +15,17 @@ from loadstone.space.ratios import arc, kept_angle, ratios
 from loadstone.streams.stream import Stream
 
 D, P, CHAINS = 4, 7, 3
+
+
+def in_three_arrays(p):
+    stored = decoupled(Stream(0, D), p)
+    return replace(stored, parts=tuple(jnp.split(stored.parts[0], [2, 3])))
+
+
 PROBLEMS = {
     "original": lambda p=P: original(Stream(0, D), p),
     "stored": lambda p=P: decoupled(Stream(0, D), p),
+    "stored in three arrays": lambda p=P: in_three_arrays(p),
     "regenerated": lambda p=P: decoupled(Stream(0, D), p, hold="regenerated"),
     "separate": lambda p=P: separate(decoupled(Stream(0, D), p).arrays()),
     "facts": lambda p=P: facts(*np.random.default_rng(1).standard_normal((2, p, D)), targets=np.arange(p)[::-1] // 2),

@@ -47,6 +47,7 @@ def test_whether_the_scatter_over_streams_falls_with_d(few_samples, power, holds
     of = "over streams, decoupled, 0.5 of the capacity"
     names = [one.what.removeprefix("exponent of d in the scatter of the ") for one in trends]
     assert names == [f"free entropy {of}", f"overlap {of}"]
+    assert trends[0].dof == 3 * 39
     for one in trends:
         assert abs(one.measured + power) < 4 * one.error and one.error < 0.2
         assert (one.verdict == Judgement.AGREES) == holds

@@ -216,5 +216,7 @@ def test_training_is_compared_with_the_limit_and_problems_with_each_other():
     loads = {one["problem"]: one["alpha"] for one in trained_thresholds(rows) if one["stop"] == "paper"}
     assert difference.measured == pytest.approx(loads["decoupled"] - loads["original"]) and difference.predicted == 0
     assert difference.what == "load at which training fails, decoupled - original, kappa = 1, d = 10"
+    one_seed = [row for row in rows if row["problem"] == "original" or row["seed"] == 0]
+    assert len(compare_with_limit(trained_thresholds(one_seed))) == 2  # no difference of problems
     (low,) = compare_with_limit(trained_thresholds(trained((14, 14, 14), "paper", sizes=(12, 13, 14, 15))))
     assert low.verdict == Judgement.DIFFERS and low.measured == pytest.approx(load(13.5, D), rel=0.01)

@@ -57,6 +57,12 @@ def test_original_minus_decoupled_needs_both_problems():
     assert not any("original - decoupled" in one.what for one in compare(points(rows())))
 
 
+@pytest.mark.parametrize("streams, differences", [(1, 0), (2, 9)])
+def test_two_streams_of_each_problem_can_be_compared(streams, differences):
+    few = [row for row in rows() + rows(problem="original") if row["seed"] < streams]
+    assert len(points(few).original_minus_decoupled) == differences
+
+
 def test_a_difference_of_both_problems_is_told_in_shares_of_the_decoupled_one():
     given = rows() + [row | {"p_c": 1.1 * row["p_c"]} for row in rows(problem="original")]
     compared = {one.what: one for one in compare(points(given))}

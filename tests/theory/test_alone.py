@@ -98,6 +98,14 @@ def test_the_capacity_is_where_half_are_storable_and_the_law_where_no_fact_is_im
         )
 
 
+@pytest.mark.parametrize("answers", [3, 4, 6])
+def test_the_only_skew_memory_of_two_dimensions_stores_less_than_a_fact(answers):
+    """It gives all queries one of two directions: a target is the largest or the smallest of all, or it is lost."""
+    facts = half_storable(answers, statistical_dimension("skew", 2))
+    together = ndtr((1 - facts / 2) / math.sqrt(facts / 4))  # one dimension, of which each fact leaves half
+    assert (2 / answers) ** facts * together == pytest.approx(0.5)
+
+
 def test_skew_memories_give_queries_of_one_dimension_less():
     random = np.random.default_rng(0).standard_normal((4, 4))
     assert (random - random.T)[0, 0] == 0  # the query of the first axis has no first component

@@ -127,6 +127,12 @@ def test_a_curve_is_the_free_entropy_at_each_load():
     assert above.phi[0] == -np.inf and above.q[0] == 1
 
 
+def test_a_curve_is_the_free_entropy_up_to_the_capacity():
+    """Where solutions are so much alike that it was hardly sampled for greater overlaps."""
+    load = 0.999 * np.log(2) / codimension(2)
+    assert free_entropy_curve(load, 2, samples=30).phi[0] == pytest.approx(finite_free_entropy(load, 2).phi, rel=1e-3)
+
+
 @pytest.mark.parametrize("call, name", [
     (lambda: energetic(1.0, 10), "q"), (lambda: energetic(-0.1, 10), "q"), (lambda: energetic(float("nan"), 10), "q"),
     (lambda: energetic(0.5, 1), "p"), (lambda: energetic(0.5, 10, samples=1), "samples"),

@@ -66,6 +66,8 @@ def test_what_makes_no_sense_is_refused():
     for capacity in (list_capacity, limit_capacity):
         with pytest.raises(ValueError, match=r"k is 18, but must be below 2 d\^2 = 18: even k \+ 1 associations"):
             capacity(3, 18)
+        with pytest.raises(ValueError, match="d is 10001, but must be .* at most 10000"):
+            capacity(10**4 + 1, 2)
     with pytest.raises(ValueError, match="share is 0.0, but must be a number in"):
         limit_codimension(0)
 
