@@ -68,6 +68,9 @@ def test_what_all_outputs_have_in_common_changes_no_verdict():
     random = np.random.default_rng(0)
     inputs, outputs = random.standard_normal((2, 5, 4))
     assert decide(Arrays(inputs, outputs + 1e9, np.arange(5))).verdict == "storable"
+    inputs, outputs = random.standard_normal((2, 14, 4)).astype(np.float32).astype(float)  # a sum with 4096 is exact
+    for shift in (0.0, 64.0, 4096.0):
+        assert decide(Arrays(inputs, outputs + shift, np.arange(14))).verdict == "not storable"
 
 
 def test_a_start_is_used():

@@ -15,7 +15,7 @@ from jaxtyping import Float64
 
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.arrays import Arrays
-from loadstone.proofs.rounding import certain_tie, is_rounding, least_margin, margin_bound
+from loadstone.proofs.rounding import certain_tie, least_margin
 from loadstone.proofs.scaling import scaled
 from loadstone.proofs.strict import excludes_all
 from loadstone.proofs.verdict import TIE, Outcome, what_a_certificate_proves, what_a_witness_proves
@@ -89,24 +89,17 @@ class Conditioned:
             return None
         return Proof(Outcome.STORABLE, what_a_witness_proves(margin, self.subspace), witness, margin)
 
-    def given_multipliers(self, multipliers: Float64[np.ndarray, "n m"]) -> Float64[np.ndarray, "n m"] | None:
-        """Multipliers of the conditioned instance as those of the given one, if their sum is zero but for rounding."""
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            certificate = multipliers / self._lengths
-        bound = margin_bound(self.given, certificate, self.subspace)
-        return certificate if is_rounding(bound, self.given) else None
-
     def certificate(self, multipliers: Float64[np.ndarray, "n m"], most_bytes: int | None = None) -> Proof | None:
-        """Multipliers of the given instance as a certificate, if they are one beyond doubt.
+        """Multipliers of the conditioned instance as a certificate of the given one, if they are one beyond doubt.
 
         Where some inputs or outputs depend on each other, the small multipliers among them belong to pairs that a proof
         must do without. So they are left out, more and more of them.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
-            weights = multipliers * self._lengths  # as for inputs of unit length
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            certificate = multipliers / self._lengths
         kept = multipliers.size + 1
         for least in _LEFT_OUT:
-            few = np.where(weights > least * weights.max(), multipliers, 0.0)
+            few = np.where(multipliers > least * multipliers.max(), certificate, 0.0)
             if np.count_nonzero(few) < kept and excludes_all(self.given, few, self.subspace, most_bytes):
                 return Proof(Outcome.NOT_STORABLE, what_a_certificate_proves(self.subspace), certificate=few)
             kept = min(kept, int(np.count_nonzero(few)))

@@ -36,6 +36,8 @@ _SPEED_OF_SPREADS, _SPEED_OF_SOLVES = 0.25, 0.4
 _LOOSE, _TIGHT = 1e-2, 1e-12
 #: Share of multipliers below zero that may be cut off, and how often the rest is made to fit again.
 _CUT_OFF, _POLISHING_ROUNDS = 0.01, 6
+#: A sum that is smaller than this, relative to its terms, is zero but for rounding.
+_ROUNDING = 1e-13
 #: In so many steps multipliers may be found whose sum is zero but for rounding, but which are not a proof.
 _MOST_DOUBTS = 10
 _LONGEST_STEP = 2.0**20
@@ -142,22 +144,23 @@ class NewtonSearch:
         Y solves the system of the Hessian with lambda in place of the softmax; while these are positive, or nearly,
         the residual falls by orders of magnitude with each round.
         """
-        xp, exact, given = self.xp, self.exact, None
+        xp, exact = self.xp, self.exact
         for _ in range(_POLISHING_ROUNDS):
             kept = xp.maximum(multipliers, 0.0)
             total = float(kept.sum())
             if not total > 0 or float((kept - multipliers).sum()) > _CUT_OFF * total:
-                break
-            if (given := self.instance.given_multipliers(np.asarray(kept))) is not None:
-                break
+                return None
+            sums, totals = exact.mean(kept), kept.sum(axis=1)[:, None]
+            residual = self.instance.inside((sums - totals * exact.target_outputs).T @ exact.inputs, xp)
+            # Inputs have length one, so this is about the sum of the lengths of what is added up.
+            size = xp.linalg.norm(sums, axis=1).sum() + (totals * xp.abs(exact.target_outputs)).sum()
+            if float(xp.linalg.norm(residual)) <= _ROUNDING * float(size):
+                return self._proof(np.asarray(kept))
             self.clock.look()
-            sums = exact.mean(kept)
-            residual = (sums - kept.sum(axis=1)[:, None] * exact.target_outputs).T @ exact.inputs
-            residual = self.instance.inside(residual, xp)
             hessian = self._hessian(kept, sums, exact.target_outputs)
             change = exact.scores(self._solve(hessian, -residual, _TIGHT))
             multipliers = kept * (1.0 + change - _of_targets(change, exact, xp)[:, None])
-        return None if given is None else self._proof(given)
+        return None
 
     def _proof(self, multipliers: Float64[np.ndarray, "n m"]) -> Proof | None:
         """Multipliers whose sum is zero but for rounding as a certificate."""
