@@ -148,6 +148,12 @@ def test_coordinates_are_left_out_where_nothing_differs():
     assert decide(arrays).verdict == "not storable"
 
 
+def test_a_change_of_coordinates_keeps_the_smallest_number():
+    outputs = np.array([[-0.75], [0.75], [2.0**-1074]])
+    pairs = pairs_of(Arrays(np.array([[0.5]]), outputs, np.zeros(1, int)), np.ones((1, 3)))
+    assert (in_fewest_coordinates(pairs).outputs == outputs).all()
+
+
 @pytest.mark.parametrize("n, m, d", [(2, 9, 4), (9, 3, 6), (2, 3, 5)])
 def test_few_vectors_in_many_dimensions_become_unit_vectors(n, m, d):
     random = np.random.default_rng(0)
