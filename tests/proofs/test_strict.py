@@ -10,8 +10,10 @@ from scipy.optimize import nnls
 
 from loadstone.memories.families import subspace_of
 from loadstone.memories.subspaces.given import Given
+from loadstone.memories.subspaces.patterned import Symmetric
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.instance import Instance
+from loadstone.proofs import exact as in_whole_numbers
 from loadstone.proofs import strict
 from loadstone.proofs.curvature import matrix_bytes, matrix_of
 from loadstone.proofs.dixon import solution
@@ -146,6 +148,12 @@ def test_coordinates_are_left_out_where_nothing_differs():
     assert decide(arrays).verdict == "not storable"
 
 
+def test_a_change_of_coordinates_keeps_the_smallest_number():
+    outputs = np.array([[-0.75], [0.75], [2.0**-1074]])
+    pairs = pairs_of(Arrays(np.array([[0.5]]), outputs, np.zeros(1, int)), np.ones((1, 3)))
+    assert (in_fewest_coordinates(pairs).outputs == outputs).all()
+
+
 @pytest.mark.parametrize("n, m, d", [(2, 9, 4), (9, 3, 6), (2, 3, 5)])
 def test_few_vectors_in_many_dimensions_become_unit_vectors(n, m, d):
     random = np.random.default_rng(0)
@@ -223,3 +231,23 @@ def test_a_conflict_is_proved_in_whole_numbers_where_bounds_cannot():
     assert sums_to_zero(pairs_of(arrays, exact)) and not sums_to_zero(pairs_of(arrays, near))
     assert corrected_exactly(pairs_of(arrays, near)) and excludes_all(arrays, near)
     assert not bounds_exclude_all(pairs_of(arrays, near))
+
+
+def test_no_axes_of_a_large_family_are_made_for_a_proof_in_whole_numbers(monkeypatch):
+    """Those of symmetric matrices at d = 150 take gigabytes, and such a file is small."""
+    random, d = np.random.default_rng(0), 150
+    arrays = Arrays(random.standard_normal((1, d)), random.standard_normal((2, d)), np.zeros(1, int))
+    monkeypatch.setattr(Symmetric, "axes", lambda self, d: pytest.fail("axes were made"))
+    assert not excludes_all(arrays, np.ones((1, 2)), Symmetric())
+
+
+@pytest.mark.parametrize("n, m, least", [(40, 3, -500), (10_000, 3, 0)])
+def test_no_system_is_solved_in_whole_numbers_that_would_take_minutes(n, m, least, monkeypatch):
+    """Numbers of very different sizes, or very many pairs."""
+    random = np.random.default_rng(0)
+    inputs, outputs = random.standard_normal((n, 8)), random.standard_normal((n, m, 8))
+    inputs[:, 1:] *= 2.0 ** random.integers(least, 1, (n, 7))
+    outputs[..., 1:] *= 2.0 ** random.integers(least, 1, (n, m, 7))
+    pairs = pairs_of(Arrays(inputs, outputs, np.zeros(n, int)), random.random((n, m)))
+    monkeypatch.setattr(in_whole_numbers, "_solution", lambda *system: pytest.fail("a system was solved"))
+    assert not corrected_exactly(pairs)

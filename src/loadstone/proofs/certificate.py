@@ -52,6 +52,8 @@ _FORMER, _FORMER_OF_FAMILY = 1, 2
 _PROVED = (Outcome.STORABLE, Outcome.NOT_STORABLE)
 _CONTENTS = frozenset("version verdict inputs outputs targets witness multipliers margin bound about checksum".split())
 _OF_FAMILY = frozenset(("family", *ARRAYS))
+#: What proves each verdict, and the number that former versions state of it.
+_EVIDENCE = {Outcome.STORABLE: ("witness", "margin"), Outcome.NOT_STORABLE: ("multipliers", "bound")}
 #: Stated and recomputed numbers may differ by this much, because sums are taken in another order.
 _AGREEMENT = 1e-6
 
@@ -213,6 +215,9 @@ def _read(path: str | Path) -> dict[str, np.ndarray]:
         raise _RefusedError("its contents do not match their checksum")
     if str(contents["verdict"]) not in _PROVED:
         raise _RefusedError(f"its verdict is {str(contents['verdict'])!r}, but only {' and '.join(_PROVED)} are proved")
+    allowed = _EVIDENCE[Outcome(str(contents["verdict"]))][: 2 if _is_former(contents) else 1]
+    if others := contents.keys() & {name for names in _EVIDENCE.values() for name in names} - set(allowed):
+        raise _RefusedError(f"it holds {' and '.join(sorted(others))}, which no proof of its verdict and version does")
     return contents
 
 

@@ -18,6 +18,8 @@ from loadstone.proofs.pairs import Pairs
 
 #: Sums of more products than this are not done in long numbers, and no larger systems are solved in them.
 _MOST_PRODUCTS, _MOST_UNKNOWNS = 2 * 10**6, 64
+#: Nor are systems made of more products, or solved if their solution may have more bits: that could take minutes.
+_MOST_PRODUCTS_OF_A_SYSTEM, _MOST_BITS = 4 * 10**7, 10**5
 
 Wholes = np.ndarray  # of Python's whole numbers
 
@@ -31,27 +33,27 @@ def sums_to_zero(pairs: Pairs, subspace: Subspace | None = None) -> bool:
 def corrected_exactly(pairs: Pairs, subspace: Subspace | None = None) -> bool:
     """Whether multipliers near these, positive only where these are, make the sum zero; False if there are too many."""
     rows = _rows(pairs, subspace)
-    if rows is None or min(rows.shape) > _MOST_UNKNOWNS:
+    if rows is None or min(rows.shape) > _MOST_UNKNOWNS or rows.size * min(rows.shape) > _MOST_PRODUCTS_OF_A_SYSTEM:
         return False
     given = _multipliers(pairs)
-    if rows.shape[1] <= rows.shape[0]:
-        change, divisor = _solution((rows.T * given) @ rows, given @ rows)
-        change = given * (rows @ change)
-    else:  # X = A^T Y: fewer unknowns
-        products = rows @ rows.T
-        change, divisor = _solution((products * given) @ products, products @ given)
-        change = given * (products @ change)
-    corrected = given * divisor - change
+    factors = rows if rows.shape[1] <= rows.shape[0] else rows @ rows.T  # X = A^T Y: fewer unknowns
+    matrix = (factors.T * given) @ factors
+    if len(matrix) * max(map(int.bit_length, matrix.flat)) > _MOST_BITS:
+        return False
+    change, divisor = _solution(matrix, given @ factors)
+    corrected = given * divisor - given * (factors @ change)
     return bool((corrected >= 0).all() and corrected.any() and not (corrected @ rows).any())
 
 
 def _rows(pairs: Pairs, subspace: Subspace | None) -> Wholes | None:
     """The a_i with positive multipliers as rows of whole numbers, each times a positive number that they share."""
-    count, entries = np.count_nonzero(pairs.multipliers), pairs.inputs.shape[1] * pairs.outputs.shape[-1]
-    axes = None if subspace is None else _whole_axes(subspace, pairs.inputs.shape[1])
-    if subspace is not None and axes is None:
+    d = pairs.inputs.shape[1]
+    count, entries = np.count_nonzero(pairs.multipliers), d * pairs.outputs.shape[-1]
+    # Before the axes are made: those of a large family would fill the memory.
+    if count * entries * (1 if subspace is None else subspace.dimension(d)) > _MOST_PRODUCTS:
         return None
-    if count * entries * (1 if axes is None else len(axes)) > _MOST_PRODUCTS:
+    axes = None if subspace is None else _whole_axes(subspace, d)
+    if subspace is not None and axes is None:
         return None
     inputs, outputs, rows = _wholes(pairs.inputs), _wholes(pairs.outputs), []
     for mu, rho in np.argwhere(pairs.multipliers > 0):

@@ -134,7 +134,8 @@ def _spread(vectors: Float64[np.ndarray, "n d"]) -> Float64[np.ndarray, "d"]:
 def _even(vectors: Float64[np.ndarray, "n d"], spread: Float64[np.ndarray, "d"]) -> Float64[np.ndarray, "n k"]:
     """The components that differ, multiplied by powers of two so that all differ by about as much.
 
-    The factors are at most 2^100, so that products of a few such numbers neither overflow nor underflow.
+    The factors are at most 2^100, so that products of a few such numbers neither overflow nor underflow, and at least
+    1, because half of the smallest number is none.
     """
     differ = spread > 0
-    return vectors[:, differ] * np.ldexp(1.0, np.clip(-np.frexp(spread[differ])[1], -100, 100))
+    return vectors[:, differ] * np.ldexp(1.0, np.clip(-np.frexp(spread[differ])[1], 0, 100))
