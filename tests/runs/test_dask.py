@@ -122,6 +122,7 @@ def test_a_run_that_brings_down_its_workers_fails_and_the_others_do_not(tmp_path
         cluster.close()
 
 
+@pytest.mark.soak
 def test_runs_go_to_workers_with_the_resource(cluster, tmp_path):
     store, grid = Store(tmp_path / "store"), grid_file(tmp_path, seeds=1)
     code, _, err = run(*dask(grid, store, cluster, "--resource", "TPU", "--patience", "2"))
@@ -185,6 +186,7 @@ def test_a_killed_or_frozen_scheduler_ends_the_sweep_and_a_second_start_complete
 SPECS = [Spec("original", 12, 30, parameters={"steps": 8, "warmup": 2})]
 
 
+@pytest.mark.soak
 def test_a_client_that_gives_up_before_us_ends_the_sweep_in_the_same_words(monkeypatch, tmp_path):
     monkeypatch.setattr(elsewhere, "_CONNECT_SECONDS", 1.0)
     monkeypatch.setattr(engine, "_GONE_SECONDS", 4.0)

@@ -193,6 +193,7 @@ def test_an_interrupt_before_the_workers_are_there(grid, tmp_path):
     assert not any(one.is_running() for one in processes)
 
 
+@pytest.mark.soak
 def test_an_interrupt_is_heard_in_the_middle_of_a_long_run(tmp_path):
     grid = grid_file(tmp_path, text=ENDLESS)
     driver = start("run", grid, "--store", tmp_path / "store", "--workers", 1)
@@ -419,6 +420,7 @@ def without_dask(*arguments, **options):
     return subprocess.run(command, capture_output=True, text=True, timeout=200, **options)
 
 
+@pytest.mark.soak
 def test_without_dask_there_is_one_worker_and_a_sentence_for_more(tmp_path):
     grid = grid_file(tmp_path, seeds=1)
     done = without_dask("run", grid, "--store", "s", "--workers", 2, cwd=tmp_path)

@@ -15,6 +15,8 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
+from loadstone.free_memory import half_of_free_memory
+
 #: How much deflate can shorten: two bits for 258 equal bytes.
 _MOST_DEFLATED = 1032
 #: Kinds of numbers, and texts.
@@ -94,9 +96,9 @@ def _check_sizes(members: Mapping[str, zipfile.ZipInfo], size: int) -> None:
     if sum(member.compress_size for member in members.values()) > size:
         raise ValueError("it is a damaged archive")
     needed = sum(member.file_size for member in members.values())
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if needed > free:
-        raise ValueError(f"its arrays take {needed} bytes, but only {free} are free")
+    # Whoever reads them makes copies, in float64 or without some rows.
+    if needed > (most := half_of_free_memory() // 2):
+        raise ValueError(f"its arrays take {needed} bytes, more than a quarter of the free memory, {most}")
 
 
 def _read(archive: zipfile.ZipFile, name: str, member: zipfile.ZipInfo) -> np.ndarray:
