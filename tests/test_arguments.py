@@ -122,9 +122,7 @@ OWN_ERRORS = {("progress", "a class"), ("progress", "a function")}
 FEW = {"None", "a word", "nan", "-1", "2**70", "a list", "an object", "a cube", "datetime64", "masked", "many digits"}
 #: Arguments that refuse some values in the words of Python.
 VAGUE = {
-    ("check_proof", "path"), ("conflict_in", "seconds"), ("conflict_in", "verdict"), ("decide", "progress"),
-    ("remember", "columns"), ("remember", "pairs"), ("remember", "vectors"), ("write_proof", "about"),
-    ("write_proof", "verdict"),
+    ("largest_margin", "delta"), ("remember", "columns"), ("remember", "pairs"), ("remember", "vectors"),
 }  # fmt: skip
 
 

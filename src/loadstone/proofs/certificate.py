@@ -21,12 +21,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from loadstone.arguments import refuse
+from loadstone.arguments import instance_of, path_of, refuse
 from loadstone.files import write_whole
 from loadstone.memories.subspaces.registry import ARRAYS, arrays_of, name_of, subspace_from
 from loadstone.memories.subspaces.subspace import Subspace
@@ -95,6 +96,8 @@ def write_proof(path: str | Path, arrays: Arrays, *, verdict: Verdict, about: di
         >>> str(loadstone.check("proof.npz", arrays).verdict)
         'not storable'
     """
+    instance_of("verdict", verdict, Verdict, "what decide returned for these arrays")
+    about = instance_of("about", {} if about is None else about, Mapping, "a dictionary of what the file should say")
     if verdict.verdict not in _PROVED:
         raise refuse("verdict", str(verdict.verdict), f"{' or '.join(_PROVED)}: there is nothing to prove otherwise")
     _check_instance("arrays", arrays)
@@ -107,7 +110,7 @@ def write_proof(path: str | Path, arrays: Arrays, *, verdict: Verdict, about: di
         "targets": arrays.targets,
         "witness" if storable else "multipliers": np.asarray(verdict.witness if storable else verdict.certificate),
         "family": np.asarray(_name(verdict.family)),
-        "about": np.asarray(json.dumps(about or {})),
+        "about": np.asarray(json.dumps(about)),
     } | ({} if verdict.family is None else arrays_of(verdict.family))
     contents = {name: np.asarray(array, order="C") for name, array in contents.items()}
     contents["checksum"] = np.asarray(_checksum(contents))
@@ -130,7 +133,7 @@ def check_proof(path: str | Path, instance: Arrays | None = None) -> Check:
         >>> print(loadstone.check("proof.npz").reason)
         The witness stores every association: at unit norm each margin is above ...
     """
-    if not Path(path).is_file():
+    if not Path(path_of("path", path)).is_file():
         raise FileNotFoundError(f"{path} is not a file: give the name of a proof.")
     if instance is not None:
         _check_instance("instance", instance)

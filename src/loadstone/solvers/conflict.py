@@ -7,17 +7,18 @@ without any one of them, the others can be stored.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float64, Int
 
-from loadstone.arguments import refuse
+from loadstone.arguments import positive, refuse
 from loadstone.deadline import Deadline
 from loadstone.memories.families import subspace_of
 from loadstone.problems.arrays import Arrays, HasArrays, arrays_of
 from loadstone.proofs.conditioned import Conditioned
-from loadstone.proofs.strict import excludes_all
+from loadstone.proofs.strict import TooLargeError, excludes_all
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.readable import readable
 from loadstone.solvers.decide import decide
@@ -64,7 +65,7 @@ def conflict_in(
     arrays = arrays_of(instance)
     if arrays.decoupled:
         raise refuse("instance", "a decoupled one", "one with shared outputs, whose facts can be left out one by one")
-    deadline = Deadline(seconds)
+    deadline = Deadline(None if seconds is None else positive("seconds", seconds))
     if verdict is not None:
         _check_belongs(verdict, arrays, family)
     proof = verdict or decide(arrays, seconds=seconds, family=family)
@@ -99,8 +100,9 @@ def _check_belongs(verdict: Verdict, arrays: Arrays, family: str) -> None:
     subspace, d = subspace_of(family, arrays.inputs.shape[1]), arrays.inputs.shape[1]
     certificate, witness, holds = verdict.certificate, verdict.witness, verdict.verdict == Outcome.UNDECIDED
     if verdict.verdict == Outcome.NOT_STORABLE and certificate is not None:
-        fits = certificate.shape == (len(arrays.targets), len(arrays.outputs))
-        holds = fits and excludes_all(arrays, certificate, subspace)
+        holds = certificate.shape == (len(arrays.targets), len(arrays.outputs))
+        with contextlib.suppress(TooLargeError):  # then it cannot be judged here, as it could be where it was proved
+            holds = holds and excludes_all(arrays, certificate, subspace)
     if verdict.verdict == Outcome.STORABLE and witness is not None:
         holds = witness.shape == (d, d) and Conditioned(arrays, subspace).witness(witness) is not None
     if not holds:

@@ -29,7 +29,7 @@ from loadstone.problems.arrays import Arrays, HasArrays, arrays_of, exact_floats
 from loadstone.problems.budget import Budget
 from loadstone.problems.facts import facts_of
 from loadstone.problems.separate import separate
-from loadstone.progress import Progress, silent
+from loadstone.progress import Progress, progress_of
 from loadstone.proofs.conditioned import Conditioned, Proof
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers import lbfgs_numpy
@@ -109,7 +109,7 @@ def decide(
     d = arrays.inputs.shape[1]
     start, subspace = None if start is None else _start(start, d), subspace_of(family, d)
     isotropic = bool(getattr(instance, "isotropic", False))
-    return _Decision(Conditioned(arrays, subspace), limits, progress or silent, isotropic).verdict(start)
+    return _Decision(Conditioned(arrays, subspace), limits, progress_of(progress), isotropic).verdict(start)
 
 
 def is_worth_compiling(n: int, m: int, d: int) -> bool:
