@@ -360,8 +360,9 @@ def _asked(port):
 
 
 def test_a_worker_that_is_stopped_is_replaced_and_its_runs_are_done(tmp_path):
-    """Stopped, not killed: it would never end, and its runs neither."""
-    specs = read_grid(grid_file(tmp_path, text=GRID.replace('["original", "decoupled"]', '"original"')))
+    """Stopped, not killed: it would never end, and its runs neither. There are enough runs to stop it amid them."""
+    text = '[[grid]]\nproblem = "original"\nd = 10\np = 30\nseeds = 40\nsteps = 1500\nwarmup = 1\n'
+    specs = read_grid(grid_file(tmp_path, text=text))
     stopped = []
 
     def watch(progress):
