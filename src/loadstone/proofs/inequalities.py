@@ -52,12 +52,17 @@ class Inequality(NamedTuple):
 class Inequalities:
     """All margins of an instance, as inequalities in the unknowns of a family.
 
+    most_numbers: with more coefficients in all, the instance is refused before anything is made of it.
     unknowns: their names.
     """
 
-    def __init__(self, arrays: Arrays, subspace: Subspace | None = None) -> None:
+    def __init__(self, arrays: Arrays, subspace: Subspace | None = None, *, most_numbers: int = 10**8) -> None:
         self._arrays = arrays
         shape = arrays.outputs.shape[-1], arrays.inputs.shape[1]
+        unknowns = shape[0] * shape[1] if subspace is None else subspace.dimension(shape[1])
+        if len(self) * unknowns > most_numbers:
+            size = f"of {len(self)} margins in {unknowns} unknowns"
+            raise refuse("instance", size, f"of at most {most_numbers} coefficients in all for such a file")
         self._unit, self._basis = _basis(subspace, *shape)
         self.unknowns = list(self._basis)
 

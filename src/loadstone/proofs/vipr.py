@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -19,9 +21,23 @@ from loadstone.problems.arrays import Arrays
 from loadstone.proofs.dixon import dot, solution
 from loadstone.proofs.inequalities import Inequalities, Inequality, coprime
 
+#: Exact numbers of a larger proof would take minutes and hundreds of megabytes.
+_MOST_NUMBERS = 10**6
 _INSTANCE, _EVIDENCE = ("inputs", "outputs", "targets"), ("witness", "multipliers")
 
 
+@contextlib.contextmanager
+def _numbers_of_any_length() -> Iterator[None]:
+    """Python writes whole numbers of at most 4300 digits, unless it is told otherwise. Exact weights have more."""
+    most = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(most)
+
+
+@_numbers_of_any_length()
 def write_vipr(
     path: str | Path,
     arrays: Arrays,
@@ -42,7 +58,7 @@ def write_vipr(
         >>> open("eight.vipr").read().splitlines()[:2]
         ['VER 1.0', 'VAR 9']
     """
-    inequalities = Inequalities(arrays, family)
+    inequalities = Inequalities(arrays, family, most_numbers=_MOST_NUMBERS)
     rows, unknowns = list(inequalities), inequalities.unknowns
     if witness is not None and multipliers is None:
         shown = _of_witness(rows, inequalities.nearest(witness))
